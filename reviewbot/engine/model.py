@@ -1,0 +1,88 @@
+"""Findings and the declaration of rules."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from reviewbot.documents.positions import Site
+
+
+class Level(enum.IntEnum):
+    """How bad it is: ``error``: a run will fail, or will publish something that is not what ran; ``warning``: a written value is
+    silently not what takes effect, or a limit is likely hit; ``note``: a hint."""
+
+    NOTE = 1
+    WARNING = 2
+    ERROR = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that belongs to a finding, and what stands there."""
+
+    site: Site
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Text to put in the place of a range (1-based, end exclusive); an empty range inserts."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """How to mend a finding: ``safe`` where the result is what the author meant beyond doubt."""
+
+    title: str
+    replacements: tuple[Replacement, ...]
+    safe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule's statement that a claim and a run disagree, or that a run cannot work, with its evidence.
+
+    ``structure`` is the structural path of the place (a YAML key path, a function) and ``subject`` the normalised text that identifies
+    the finding there; both go into the fingerprint, the line number never does.
+    """
+
+    rule: str
+    level: Level
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    message: str
+    help: str = ""
+    points: tuple[str, ...] = ()
+    related: tuple[Related, ...] = ()
+    fix: Fix | None = None
+    structure: str = ""
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The declaration of a rule, as a module of ``rules/<family>/`` names it ``RULE``.
+
+    ``name`` is the fault in kebab case, so that it reads after "ignore"; ``needs`` says what it reads (``documents``, ``bench``, ``runs``,
+    ``change``), so that a selection of cheap rules does not pay for traces. ``guess`` marks a heuristic, which is a note always.
+    """
+
+    name: str
+    level: Level
+    needs: frozenset[str] = field(default_factory=lambda: frozenset({"runs"}))
+    guess: bool = False
+    ignorable: bool = True
