@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from reviewbot.fit.layout import Layout
+from reviewbot.fit.layout import Layout, split_of
 from reviewbot.fit.table import layouts
 from reviewbot.fit.verdict import Report, fit
 
@@ -36,9 +36,11 @@ def advise(report: Report) -> Advice:
     node = report.layout.gpus_per_node or report.gpu.gpus_per_node
     best: Report | None = None
     for accepted in (("fits",), ("fits", "tight", "cannot-tell")):
-        for one in layouts(report.model, base.engine, MOST_GPUS, replace(base, gpus_per_node=node)):
-            tensor = one.tp if base.engine != "vllm" else one.tp * one.dp
-            if one.pp > 1 and tensor < node and one.tp * one.pp > node:
+        candidates = list(layouts(report.model, base.engine, MOST_GPUS, replace(base, gpus_per_node=node)))
+        # equal in GPUs: rather pipeline stages over nodes than tensor ranks over nodes
+        candidates.sort(key=lambda one: (split_of(one).world, split_of(one).world // one.pp > node))
+        for one in candidates:
+            if one.pp > 1 and split_of(one).world > node > split_of(one).world // one.pp:
                 continue  # stages that leave a node half used
             found = fit(report.model, report.checkpoint, one, report.gpu)
             if found.verdict in accepted:

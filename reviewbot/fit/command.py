@@ -96,13 +96,13 @@ def _model(name: str, directories: Sequence[str]) -> Model:
 
 
 def _checkpoint(model: Model, name: str, precision: str | None) -> Checkpoint:
-    by_id = model.checkpoint_of(name)
+    by_id = model.checkpoint_of(name) if "/" in name else None
     if precision is None:
         if by_id is None and not model.checkpoints:
             raise UsageError(f"{model.name} has no checkpoint")
         return by_id or model.checkpoints[0]
     chosen = model.checkpoint(precision)
-    if by_id is not None and (chosen is None or chosen is not by_id and precision.lower() in ("fp4", "fp8")):
+    if by_id is not None and by_id.precision != "bf16" and (chosen is None or precision.lower() in ("fp4", "fp8")):
         return by_id  # the id says more than the width
     if chosen is None:
         raise UsageError(f"{model.name} is not known in {precision}; known: {', '.join(one.precision for one in model.checkpoints)}")

@@ -9,7 +9,7 @@ from typing import Any
 from reviewbot.catalog.gpus import GIB, Gpu
 from reviewbot.catalog.models import Checkpoint, Model, ModelError
 from reviewbot.catalog.tensors import checkpoint_bytes
-from reviewbot.fit.budget import Budget, Overhead, budget, overhead, replicas
+from reviewbot.fit.budget import Budget, Overhead, budget, overhead, replicas, sglang_default_fraction
 from reviewbot.fit.constraints import Violation, violations
 from reviewbot.fit.kv import KvCost, kv_cost
 from reviewbot.fit.layout import Layout, split_of
@@ -22,6 +22,9 @@ _NONLINEAR_LIMIT = 93 * 1024
 
 _CLOSE_UTILIZATION = 0.95
 """From this fraction of the memory on, published vLLM runs ran out of it after start (KV plus graphs and workspaces outside of the budget)."""
+
+_WEIGHTS_ERROR = 0.03
+"""Part of the weights by which the arithmetic may be too high; nothing is refused on less."""
 
 _LEAST_CONTEXT = 4096
 """Tokens that a cache must hold to be of use where no context is stated."""
@@ -109,7 +112,7 @@ def _fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Repo
     worst = max(parts, key=lambda one: one.bytes)
     weight = worst.gib
     left = _left(weight, limit, extra)
-    steps += _weight_steps(size, worst, parts, layout, gpu, checkpoint, split.world)
+    steps += _weight_steps(size, worst, parts, layout, gpu, checkpoint, split.world, model.family)
     steps.append(Step("usable memory", gpu.usable_gib, "GiB", f"{gpu.name.upper()}: {gpu.marketed_gb:g} GB on the box, {gpu.usable_gib:.2f} GiB usable"
                       + ("" if gpu.measured else " (estimated)")))  # fmt: skip
     steps.append(Step("budget", limit.gib, "GiB", limit.why))
@@ -155,7 +158,8 @@ def _unknown(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu, lim
 
 
 def _weight_steps(
-    size: int, worst: StageWeights, parts: tuple[StageWeights, ...], layout: Layout, gpu: Gpu, checkpoint: Checkpoint, world: int
+    size: int, worst: StageWeights, parts: tuple[StageWeights, ...], layout: Layout, gpu: Gpu, checkpoint: Checkpoint, world: int,
+    family: str | None,
 ) -> list[Step]:
     steps = [Step("checkpoint", size / GIB, "GiB", f"{size / 1e9:,.1f} GB = {size / GIB:,.1f} GiB in {checkpoint.precision}")]
     split = split_of(layout)
@@ -164,7 +168,7 @@ def _weight_steps(
     for name, value in sorted(worst.groups.items(), key=lambda item: -item[1]):
         steps.append(Step(f"weights: {name}", value / GIB, "GiB", ""))
     form = checkpoint.layout.get("experts")
-    padding = expert_padding(form, layout, gpu) if isinstance(form, str) and "routed experts" in worst.groups else None
+    padding = expert_padding(form, layout, gpu, family) if isinstance(form, str) and "routed experts" in worst.groups else None
     steps.append(Step("weights", worst.gib, "GiB", f"{worst.gib / gpu.usable_gib:.1%} of the usable memory"
                       + (f"; {padding.why}" if padding and padding.why else "")))  # fmt: skip
     return steps
@@ -193,16 +197,20 @@ def _judge(
     context: int | None, uncertain: tuple[str, ...],
 ) -> tuple[str, str, float | None]:  # fmt: skip
     """Verdict on memory, its reason, and the least fraction that would do where the fraction is too small."""
-    if weight + extra.low > gpu.usable_gib:
+    error = weight * _WEIGHTS_ERROR
+    if weight - error + extra.low > gpu.usable_gib:
         return "does-not-fit", f"weights of {weight:.1f} GiB and at least {extra.low:.1f} GiB of overhead exceed {gpu.usable_gib:.1f} GiB", None
     single = _single_request(layout, cost, context)
     if left[1] <= 0:
         least = _least_fraction(layout, gpu, weight, extra)
         word = {"sglang": "mem-fraction-static"}.get(layout.engine, "gpu-memory-utilization")
-        if limit.stated:
+        if limit.stated and left[1] + error * limit.share <= 0:
             text = f"weights of {weight:.1f} GiB leave nothing for the cache in a budget of {limit.high:.1f} GiB"
             return "does-not-fit", text, least
-        return "tight", f"weights of {weight:.1f} GiB fill the default budget of {limit.high:.1f} GiB: {word} of {least:g} at least is needed", least
+        text = f"weights of {weight:.1f} GiB fill the {'' if limit.stated else 'default '}budget of {limit.high:.1f} GiB"
+        if layout.engine != "trtllm":
+            text += f": {word} of about {least:g} at least is needed"
+        return "tight", text, least
     if uncertain:
         return "cannot-tell", uncertain[0], None
     if single is None:
@@ -215,16 +223,17 @@ def _judge(
     low, high = single
     what = f"a request of {context:,} tokens" if context else f"{_LEAST_CONTEXT:,} tokens"
     if left[1] < low:
-        if limit.stated and layout.max_model_len and layout.engine in ("vllm", "atom"):
+        if limit.stated and layout.max_model_len and left[1] + error < low and layout.engine in ("vllm", "atom"):
             return "does-not-fit", f"{what} needs {low:.1f} GiB of cache, at most {left[1]:.1f} GiB are left", None
         return "tight", f"{what} needs {low:.1f} GiB of cache, at most {left[1]:.1f} GiB are left: a shorter context is needed", None
-    if left[0] < high:
+    if left[0] < high + error * limit.share:
         return "tight", f"{what} needs {high:.1f} GiB of cache, {left[0]:.1f} to {left[1]:.1f} GiB are left, depending on overhead", None
     if layout.engine in ("vllm", "atom") and limit.fraction >= _CLOSE_UTILIZATION:
         outside = gpu.usable_gib * (1 - limit.fraction)
         return "tight", f"gpu-memory-utilization {limit.fraction:g} leaves {outside:.1f} GiB for graphs and workspaces outside of the budget", None
     outside = gpu.usable_gib - limit.low
-    if layout.engine == "sglang" and limit.stated and outside < extra.low + 2.0:
+    reserve = gpu.usable_gib * (1 - sglang_default_fraction(layout, gpu)) if layout.engine == "sglang" else 0.0
+    if layout.engine == "sglang" and limit.stated and outside < max(extra.low + 2.0, min(reserve, 16.0) / 2):
         return "tight", f"mem-fraction-static {limit.fraction:g} leaves {outside:.1f} GiB for activations and graphs", None
     return "fits", f"{left[0]:.1f} GiB at least are left for the cache", None
 

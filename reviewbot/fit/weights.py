@@ -43,13 +43,15 @@ def _up(value: int, to: int) -> int:
     return -(-value // to) * to
 
 
-def expert_padding(form: str, layout: Layout, gpu: Gpu | None) -> Padding:
-    """How the engine pads MoE experts of the number format ``form`` on ``gpu``."""
+def expert_padding(form: str, layout: Layout, gpu: Gpu | None, family: str | None = None) -> Padding:
+    """How the engine pads MoE experts of the number format ``form`` on ``gpu`` for a model of ``family``."""
     amd = gpu is not None and gpu.vendor == "amd"
     architecture = gpu.architecture if gpu is not None else ""
     backend = (layout.moe_backend or "").lower()
     if form == "mxfp4" and layout.engine in ("vllm", "atom"):
         if layout.engine == "atom" or amd:
+            if layout.engine == "atom" and family == "k3":
+                return Padding(128, 128, "AITER MXFP4 experts of Kimi-K3 pad to multiples of 128")
             if layout.engine == "vllm" and at_least(layout.version, 0, 33):
                 return Padding(128, 128, "vLLM 0.33 on ROCm pads MXFP4 experts to multiples of 128")
             return Padding(256, 256, "ROCm MXFP4 expert kernels pad to multiples of 256")
@@ -69,6 +71,8 @@ def expert_padding(form: str, layout: Layout, gpu: Gpu | None) -> Padding:
             return Padding(256, 256, "vLLM before 0.27, TRT-LLM-gen MXFP4 experts: multiples of 256")
         return Padding(128, 256, "vLLM 0.27 and newer, TRT-LLM-gen MXFP4 experts: 128 intermediate, 256 hidden")
     if form == "mxfp4" and layout.engine == "sglang":
+        if amd and family == "k3":
+            return Padding(128, 128, "AITER MXFP4 experts of Kimi-K3 pad to multiples of 128")
         if amd:
             return Padding(256, 256, "AITER MXFP4 experts pad to multiples of 256")
         if architecture in ("sm100", "sm103"):
@@ -92,8 +96,9 @@ def _kv_share(heads: int, tp: int) -> float:
     return math.ceil(heads / tp) / heads if heads else 1.0
 
 
-def tensor_bytes(tensor: Tensor, layers: int, layout: Layout, split: Split, gpu: Gpu | None, vocabulary: int) -> float:
+def tensor_bytes(tensor: Tensor, layers: int, layout: Layout, split: Split, gpu: Gpu | None, model: Model) -> float:
     """Bytes of ``layers`` layers of ``tensor`` on the fullest rank."""
+    vocabulary = model.number("vocab_size")
     each = tensor.parameters * FORMATS[loaded_format(tensor, layout, gpu)]
     if tensor.split == "heads":
         return each * layers / split.attention_tp
@@ -113,7 +118,7 @@ def tensor_bytes(tensor: Tensor, layers: int, layout: Layout, split: Split, gpu:
         experts = math.ceil((tensor.copies + layout.redundant_experts) / split.moe_ep)
         if not tensor.width:
             return each * layers * experts / (split.moe_tp if tensor.depth else 1)
-        padding = expert_padding(tensor.format, layout, gpu)
+        padding = expert_padding(tensor.format, layout, gpu, model.family)
         width = _up(math.ceil(tensor.width / split.moe_tp), padding.intermediate)
         depth = _up(tensor.depth, padding.hidden)
         return tensor.matrices * width * depth * FORMATS[loaded_format(tensor, layout, gpu)] * layers * experts
@@ -125,7 +130,6 @@ def weights(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | Non
     not possible."""
     split = split_of(layout)
     count = model.number("num_hidden_layers")
-    vocabulary = model.number("vocab_size")
     parts = stages(layout, count)
     absorbed = layout.absorbed and not (layout.engine == "vllm" and not at_least(layout.version, 0, 7))
     result: list[StageWeights] = []
@@ -149,12 +153,12 @@ def weights(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | Non
                 here = 1 if last else 0
             if here and not (tensor.split == "vision" and layout.language_only):
                 group = "absorbed copies" if tensor.absorbed and not draft else tensor.group
-                groups[group] = groups.get(group, 0.0) + tensor_bytes(tensor, here, layout, split, gpu, vocabulary)
+                groups[group] = groups.get(group, 0.0) + tensor_bytes(tensor, here, layout, split, gpu, model)
         if last and layout.mtp and layout.engine == "sglang" and model.number("num_nextn_predict_layers", 0):
             # the draft loads its own embedding and head before it shares those of the main model
             for tensor in tensors(model, checkpoint):
                 if tensor.group in ("embedding", "head"):
-                    groups["mtp"] = groups.get("mtp", 0.0) + tensor_bytes(tensor, 1, layout, split, gpu, vocabulary)
+                    groups["mtp"] = groups.get("mtp", 0.0) + tensor_bytes(tensor, 1, layout, split, gpu, model)
         if last and layout.draft_gib:
             groups["draft model"] = layout.draft_gib * GIB
         result.append(StageWeights(size, groups))
