@@ -87,6 +87,12 @@ def nearest(value: int, valid: Callable[[int], bool], limit: int = 1024) -> tupl
     return tuple(one for one in (below, above) if one is not None)
 
 
+def _also_heads(case: Case, valid: Callable[[int], bool]) -> Callable[[int], bool]:
+    """``valid`` for numbers that divide the attention heads too, so that what is proposed starts."""
+    heads = case.known("num_attention_heads")
+    return lambda n: valid(n) and (heads is None or heads % n == 0)
+
+
 def violations(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | None = None) -> tuple[Violation, ...]:
     """Every constraint that ``layout`` breaks. One that needs a number that is not known is silent."""
     case = Case(model, checkpoint, layout, split_of(layout), gpu)
@@ -99,6 +105,20 @@ def violations(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | 
                 if valid:
                     message += f" (nearest valid {of}: {', '.join(map(str, valid))})"
                 result.append(Violation(constraint.rule, layout.engine, message, constraint.source, of, value, valid))
+    return tuple(result)
+
+
+def older(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | None = None) -> tuple[str, ...]:
+    """What versions before the newest would refuse, where the layout's version is not known."""
+    if layout.version is not None:
+        return ()
+    case = Case(model, checkpoint, layout, split_of(layout), gpu)
+    result: list[str] = []
+    for one in CONSTRAINTS:
+        if one.before is not None and layout.engine in one.engines:
+            found = one.check(case)
+            if found is not None:
+                result.append(f"{layout.engine} before {'.'.join(map(str, one.before))} refuses to start: {found[0]}")
     return tuple(result)
 
 
@@ -128,7 +148,7 @@ def _kv_heads(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
 
     if valid(tp):
         return None
-    return f"{heads} KV heads and attention TP {tp}: neither is a multiple of the other", "attention TP", tp, nearest(tp, valid)
+    return f"{heads} KV heads and attention TP {tp}: neither is a multiple of the other", "attention TP", tp, nearest(tp, _also_heads(case, valid))
 
 
 @_rule("kda-heads-per-tp", "vllm", "vllm 0.33.0 models/kimi_k3/nvidia/kda.py:613")
@@ -154,7 +174,7 @@ def _blocks(case: Case, group: str, width: int | None, ranks: int, of: str, othe
     shard = f"{width / ranks:g}"
     return (
         f"{group} weights are FP8 in 128x128 blocks: width {width} over {ranks} ranks is {shard}, not a multiple of 128{other}",
-        of, ranks, nearest(ranks, lambda n: width % n == 0 and (width // n) % 128 == 0),
+        of, ranks, nearest(ranks, _also_heads(case, lambda n: width % n == 0 and (width // n) % 128 == 0)),
     )  # fmt: skip
 
 
@@ -167,8 +187,17 @@ def _block_experts(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
     return _blocks(case, "experts", case.known("moe_intermediate_size"), case.split.moe_tp, "expert TP", hint)
 
 
-@_rule("fp8-block-shared-expert", "vllm", "vllm 0.33.0 quantization/utils/fp8_utils.py:1300; vllm issue 40955")
+@_rule("fp8-block-shared-expert", "vllm", "vllm issue 40955; 0.33.0 pads the blocks of DeepSeek V4 instead", before=(0, 33))
+def _block_shared_v4(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
+    return _shared_blocks(case) if case.model.family == "dsv4" else None
+
+
+@_rule("fp8-block-shared-expert", "vllm", "vllm 0.33.0 quantization/utils/fp8_utils.py:1300")
 def _block_shared(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
+    return None if case.model.family == "dsv4" else _shared_blocks(case)
+
+
+def _shared_blocks(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
     shared, width = case.known("n_shared_experts"), case.known("moe_intermediate_size")
     if shared is None or width is None:
         return None
@@ -198,7 +227,7 @@ def _group_experts(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
     if valid(ranks):
         return None
     message = f"experts are {form} in groups of {group}: width {width} over {ranks} ranks is {width / ranks:g}, not a multiple of {group}"
-    return message, "expert TP", ranks, nearest(ranks, valid)
+    return message, "expert TP", ranks, nearest(ranks, _also_heads(case, valid))
 
 
 @_rule("expert-parallel-size", "vllm", "vllm 0.33.0 FusedMoEParallelConfig: EP is TP x DP x PCP")
@@ -312,8 +341,9 @@ def _partition(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
     if partition is None or layers is None or (len(partition) == pp and sum(partition) == layers):
         return None
     even = stages(Layout(case.layout.engine, pp=pp), layers)
-    return f"partition {','.join(map(str, partition))} has {len(partition)} stages and {sum(partition)} layers, not {pp} and {layers}: " \
-           f"{','.join(map(str, even))} would do", "stages", len(partition), (pp,)  # fmt: skip
+    stated = ",".join(map(str, partition))
+    message = f"partition {stated} has {len(partition)} stages and {sum(partition)} layers, not {pp} and {layers}: {','.join(map(str, even))} would do"
+    return message, "stages", len(partition), (pp,)
 
 
 @_rule("world-size", "vllm", "vllm 0.33.0 config/parallel.py:1043,1111")
@@ -346,7 +376,7 @@ def _cp_experts(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
 def _eplb(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
     layout = case.layout
     if layout.eplb and layout.ep <= 1:
-        return "EPLB needs expert parallelism", "EP", layout.ep, (layout.tp * layout.dp,) if layout.tp * layout.dp > 1 else ()
+        return f"EPLB needs expert parallelism, EP is {layout.ep}", "EP", layout.ep, (layout.tp * layout.dp,) if layout.tp * layout.dp > 1 else ()
     if layout.redundant_experts and not layout.eplb:
         return f"{layout.redundant_experts} redundant experts need EPLB", "redundant experts", layout.redundant_experts, (0,)
     return None

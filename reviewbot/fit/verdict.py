@@ -10,7 +10,7 @@ from reviewbot.catalog.gpus import GIB, Gpu
 from reviewbot.catalog.models import Checkpoint, Model, ModelError
 from reviewbot.catalog.tensors import checkpoint_bytes
 from reviewbot.fit.budget import Budget, Overhead, budget, overhead, replicas, sglang_default_fraction
-from reviewbot.fit.constraints import Violation, violations
+from reviewbot.fit.constraints import Violation, older, violations
 from reviewbot.fit.kv import KvCost, kv_cost
 from reviewbot.fit.layout import Layout, split_of
 from reviewbot.fit.weights import StageWeights, doubts, expert_padding, weights
@@ -138,6 +138,7 @@ def _fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Repo
     memory, reason, least = _judge(model, layout, gpu, weight, limit, extra, left, cost, context, uncertain)
     if checkpoint.assumed:
         steps.append(Step("assumed", None, "", f"the list of unquantised layers of {checkpoint.precision} is assumed: {checkpoint.source}"))
+    steps += [Step("older versions", None, "", text) for text in older(model, checkpoint, layout, gpu)]
     verdict = memory
     if broken:
         verdict, reason = "does-not-fit", f"{layout.engine} refuses to start: {broken[0].message}"

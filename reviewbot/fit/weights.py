@@ -50,9 +50,9 @@ def expert_padding(form: str, layout: Layout, gpu: Gpu | None, family: str | Non
     backend = (layout.moe_backend or "").lower()
     if form == "mxfp4" and layout.engine in ("vllm", "atom"):
         if layout.engine == "atom" or amd:
-            if layout.engine == "atom" and family == "k3":
+            if family == "k3":
                 return Padding(128, 128, "AITER MXFP4 experts of Kimi-K3 pad to multiples of 128")
-            if layout.engine == "vllm" and at_least(layout.version, 0, 33):
+            if layout.engine == "vllm" and family != "gqa" and at_least(layout.version, 0, 33):
                 return Padding(128, 128, "vLLM 0.33 on ROCm pads MXFP4 experts to multiples of 128")
             return Padding(256, 256, "ROCm MXFP4 expert kernels pad to multiples of 256")
         if "megakernel" in backend or backend in ("deep_gemm_mega_moe",):
@@ -107,6 +107,10 @@ def tensor_bytes(tensor: Tensor, layers: int, layout: Layout, split: Split, gpu:
     if tensor.split == "dense":
         return each * layers / split.dense_tp
     if tensor.split == "shared":
+        if model.family == "dsv4" and layout.engine == "vllm" and tensor.format == "fp8" and tensor.width:
+            # the newest vLLM gives every rank whole blocks of 128 and fills the rest with zeros
+            blocks = math.ceil(tensor.width / 128 / split.shared_tp)
+            return each * layers * blocks * 128 / tensor.width
         return each * layers / split.shared_tp
     if tensor.split == "vision":
         return each * layers / split.attention_tp
@@ -138,7 +142,7 @@ def weights(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | Non
         first, last = index == 0, index == len(parts) - 1
         groups: dict[str, float] = {}
         for tensor in tensors(model, checkpoint):
-            if tensor.absorbed and not absorbed and not (tensor.group == "mtp"):
+            if tensor.absorbed and not absorbed and tensor.group != "mtp":
                 continue
             draft = tensor.group == "mtp"
             if draft:
