@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reviewbot.bench.model import Point, Recipe
+from reviewbot.bench.model import Point, Recipe, RecipeError
 from reviewbot.documents.positions import Site
 from reviewbot.trace.effects import Effect
 from reviewbot.trace.files import FileText
@@ -94,5 +94,7 @@ class Run:
     model_path: Setting | None = None
     effects: tuple[Effect, ...] = ()
     paths: int = 1
+    variants: int = 0  # how many variants the recipe argument selects; servers are known for one
+    recipe_errors: tuple[RecipeError, ...] = ()
     digest: str = ""
     extra: Mapping[str, Setting] = field(default_factory=dict)

@@ -7,7 +7,7 @@ stands in an arm of a condition that nobody can decide and that was joined again
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Union
 
 from reviewbot.documents.positions import Site
@@ -121,6 +121,8 @@ class Exec:
 
     ``environment`` are the exported variables at that moment (prefix assignments included), ``stdin`` a here-document where
     there is one, ``background`` whether ``&`` follows. ``inside`` counts how many containers or remote shells it runs in.
+    ``files`` are the texts of files that the argv names (as a word or behind ``=``) and that the script itself wrote, by the name
+    in the argv: an engine's configuration, for instance.
     """
 
     argv: tuple[str, ...]
@@ -131,6 +133,7 @@ class Exec:
     stdin: str | None = None
     certain: bool = True
     inside: tuple[str, ...] = ()
+    files: Mapping[str, FileText] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,7 @@ class Submit:
 
     ``recipe`` is the file argument as given (selector included), ``path`` the file in the virtual file system, ``text`` its
     content with the provenance of every line (``None`` where it is not known), ``cluster`` the generated ``srtslurm.yaml``.
+    ``origin`` is the file of the repository that ``path`` is or was copied from; ``sets`` and ``unsets`` are the values of ``--set`` and ``--unset``.
     """
 
     tool: str
@@ -151,6 +155,9 @@ class Submit:
     text: FileText | None = None
     cluster: FileText | None = None
     certain: bool = True
+    origin: str | None = None
+    sets: tuple[str, ...] = ()
+    unsets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
