@@ -106,8 +106,8 @@ def _collect(node: Any, at: KeyPath, lines: dict[KeyPath, int], path: str, depth
     """Note the line of every key and item, and refuse what the loader would hide: duplicate keys and ``off`` read as a boolean."""
     import yaml
 
-    if depth > 20:
-        raise SettingsError(path, node.start_mark.line + 1, "nested too deeply")
+    if depth > 20 or len(lines) > 20_000:  # aliases of aliases grow without bound
+        raise SettingsError(path, node.start_mark.line + 1, "too deep or too large")
     if isinstance(node, yaml.MappingNode):
         seen = set()
         for key, value in node.value:
