@@ -16,7 +16,7 @@ from reviewbot.documents.yaml import YamlDocument, parse_yaml
 from reviewbot.runs.model import Client, Layer, Run, Server, Setting
 from reviewbot.runs.servers import layers_of, recipe_servers, recipe_setting, script_programs
 from reviewbot.runs.values import setting, shown, united
-from reviewbot.trace.effects import Checkout, Enter, Exec, OpaqueEdit, Submit
+from reviewbot.trace.effects import Checkout, Enter, Exec, Missing, OpaqueEdit, Submit
 from reviewbot.trace.files import FileText
 from reviewbot.trace.trace import Trace, TracePath
 
@@ -56,12 +56,23 @@ def _path_run(job: Job, path: TracePath, opaque_keys: OpaqueKeys) -> Run:
         effects=path.effects,
         extra=_extra(path),
     )
+    if outcome == "refused":
+        run = replace(run, missing=_missing(path))
     if submit is not None:
         return _submitted(run, submit, path, opaque_keys)
     if enters:
         return _entered(run, enters, path)
     servers, clients = script_programs((effect for effect in path.effects if isinstance(effect, Exec)), path.holes)
     return replace(run, servers=tuple(servers), clients=tuple(clients))
+
+
+def _missing(path: TracePath) -> Missing | None:
+    """The file whose absence ended a path: asked for last, on the line that ended it or by the program that started it."""
+    missing = [effect for effect in path.effects if isinstance(effect, Missing) and effect.certain]
+    if not missing:
+        return None
+    last = missing[-1]
+    return last if path.where is None or last.site == path.where or last.path.endswith((".sh", ".yaml", ".yml")) else None
 
 
 def _submitted(run: Run, submit: Submit, path: TracePath, opaque_keys: OpaqueKeys) -> Run:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from reviewbot.bench.model import Point, Recipe, RecipeError
 from reviewbot.documents.positions import Site
-from reviewbot.trace.effects import Effect
+from reviewbot.trace.effects import Effect, Missing
 from reviewbot.trace.files import FileText
 
 
@@ -93,6 +93,7 @@ class Run:
     image: Setting | None = None
     model_path: Setting | None = None
     effects: tuple[Effect, ...] = ()
+    missing: Missing | None = None  # the file whose absence ends the run
     paths: int = 1
     variants: int = 0  # how many variants the recipe argument selects; servers are known for one
     recipe_errors: tuple[RecipeError, ...] = ()

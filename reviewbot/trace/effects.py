@@ -185,6 +185,17 @@ class Refuse:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """A program needs a file that is known not to exist: ``path`` relative to the repository where it lies in it, ``name`` as given, ``program`` who asked."""
+
+    path: str
+    name: str
+    program: str
+    site: Site
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Assume:
     """A condition that cannot be known and was taken as stated, since its other arm only refuses."""
 
@@ -202,4 +213,4 @@ class Limit:
     certain: bool = True
 
 
-Effect = Union[Assign, Checkout, Copy, Edit, EditCommand, OpaqueEdit, Exec, Submit, Enter, Refuse, Assume, Limit]
+Effect = Union[Assign, Checkout, Copy, Edit, EditCommand, OpaqueEdit, Exec, Submit, Enter, Refuse, Missing, Assume, Limit]
