@@ -502,7 +502,7 @@ def _mark_evals(rows: list[dict[str, Any]], policy: Policy) -> None:
     concs: dict[int, int] = {}
     single: dict[Hashable, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
     multi: dict[Hashable, list[tuple[int, list[int]]]] = defaultdict(list)
-    for index, row in enumerate(rows):
+    for index, row in enumerate(rows if policy.evals != policies.EVALS_ON_REQUEST else ()):
         if (row.get("isl"), row.get("osl")) != policy.eval_lengths:
             continue
         eligible = eligible_concurrencies(row, policy.min_eval_conc)
@@ -517,7 +517,7 @@ def _mark_evals(rows: list[dict[str, Any]], policy: Policy) -> None:
             kinds = (row["prefill"].get("dp-attn"), row["decode"].get("dp-attn"))
             multi[(*(row[name] for name in ("model", "runner", "framework", "precision", "spec-decoding")), *kinds)].append((index, eligible))
     for group in single.values():
-        marked.update(_by_tp(group) if policy.evals == policies.EVALS_BY_TP else _by_concurrency(group))
+        marked.update(_by_concurrency(group))
     for candidates in multi.values():
         best, eligible = max(candidates, key=lambda candidate: candidate[1][-1])
         marked.add(best)
@@ -540,16 +540,6 @@ def _by_concurrency(group: list[tuple[int, dict[str, Any]]]) -> Iterable[int]:
     values = sorted({row["conc"] for _, row in group})
     targets = {values[-1], values[len(values) // 2]}
     return [index for index, row in group if row["conc"] in targets]
-
-
-def _by_tp(group: list[tuple[int, dict[str, Any]]]) -> Iterable[int]:
-    found: list[int] = []
-    sizes = [int(row["tp"]) for _, row in group]
-    for size in {min(sizes), max(sizes)}:
-        mine = [(index, row) for index, row in group if int(row["tp"]) == size]
-        top = max(row["conc"] for _, row in mine)
-        found.extend(index for index, row in mine if row["conc"] == top)
-    return found
 
 
 _POINT_FIELDS = frozenset({"conc", "run-eval", "eval-only", "eval-conc", "eval-all-concs", "exp-name"})

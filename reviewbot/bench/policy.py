@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 NO_EVALS = "none"  # rows carry no eval mark
-EVALS_BY_TP = "tp"  # single-node: highest concurrency of the lowest and of the highest TP
+EVALS_ON_REQUEST = "request"  # rows carry the mark, and it is false unless a sweep asks for evals
 EVALS_BY_CONC = "conc"  # single-node: highest and median concurrency
 EVALS_BY_ATTENTION = "attention"  # ... and multi-node: one row a (model, runner, framework, precision, attention kinds)
 EVALS_BY_TOPOLOGY = "topology"  # ... and multi-node: one row a distinct topology
@@ -83,6 +83,8 @@ def read_policy(generator: str, validation: str = "") -> Policy:
 def _evals(generator: str) -> str:
     if "RUN_EVAL" not in generator:
         return NO_EVALS
+    if "'--run-evals'" in generator or '"--run-evals"' in generator:
+        return EVALS_ON_REQUEST
     if "_multinode_parallelism_key" in generator:
         return EVALS_BY_TOPOLOGY
     if "mn_groups" in generator:
