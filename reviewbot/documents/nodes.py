@@ -46,17 +46,24 @@ class Entry:
 
 
 class Mapping:
-    """A mapping: ``entries`` in the written order, duplicates included; ``get``/``items`` see the last one, merged keys behind own ones."""
+    """A mapping: ``entries`` in the written order, duplicates included; ``get``/``items`` see the last one, merged keys behind own ones.
 
-    __slots__ = ("entries", "merged", "span", "tag", "flow", "anchor", "_index")
+    ``merges`` are the ``<<`` entries as written (not in ``entries``), ``merged`` the mappings they name, those that win first.
+    """
 
-    def __init__(self, entries: list[Entry], merged: list[Mapping], span: Span, tag: str, flow: bool, anchor: str | None = None) -> None:
+    __slots__ = ("entries", "merged", "span", "tag", "flow", "anchor", "merges", "_index")
+
+    def __init__(
+        self, entries: list[Entry], merged: list[Mapping], span: Span, tag: str, flow: bool, anchor: str | None = None,
+        merges: tuple[Entry, ...] = (),
+    ) -> None:
         self.entries = entries
         self.merged = merged
         self.span = span
         self.tag = tag
         self.flow = flow
         self.anchor = anchor
+        self.merges = merges
         self._index: dict[object, Entry] | None = None
 
     def index(self) -> dict[object, Entry]:
