@@ -72,7 +72,7 @@ def parse_settings(data: bytes, path: str = NAME) -> Settings:
         if root is None:
             return Settings(path=path)
         _collect(root, (), lines, path, 0)
-        raw = loader.construct_document(root)  # type: ignore[no-untyped-call]
+        raw = loader.construct_document(root)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise SettingsError(path, mark.line + 1 if mark else 1, f"not YAML: {getattr(error, 'problem', None) or error}") from None

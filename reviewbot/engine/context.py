@@ -76,7 +76,7 @@ class Context:
                 text = self.tree.read(path).decode("utf-8", "replace")
             except TreeError:
                 text = ""
-            self._lines[path] = re.split("\r\n|\r|\n", text)
+            self._lines[path] = [line.removesuffix("\r") for line in text.split("\n")]
         return self._lines[path]
 
     def finding(

@@ -32,8 +32,8 @@ _UNPARSABLE_FILE_PAGE = """A file cannot be read or parsed
 A file that takes part in a run is not valid UTF-8, YAML or shell, is too large, or cannot be read at all.
 
 ## Why
-Nothing can be said about a run that depends on the file, and the program that reads it will most likely fail too. Where nothing at all could
-be read, the check is incomplete and ends with status 3.
+Nothing can be said about a run that depends on the file, and the program that reads it will most likely fail too. Where nothing at all
+could be read, the check is incomplete and ends with status 3.
 
 ## Example
     resources:

@@ -1,7 +1,7 @@
 """The rules that there are: one module each, found in ``reviewbot.rules.<family>.<name>``.
 
-A rule module holds ``RULE`` (a ``Rule``), ``check(context)`` (a generator of findings) and a docstring that is the rule's page: a title line, then
-sections headed ``## What``, ``## Why``, ``## Example``, ``## Instead`` and, where there is something to say, ``## Fix``.
+A rule module holds ``RULE`` (a ``Rule``), ``check(context)`` (a generator of findings) and a docstring that is the rule's page: a title
+line, then sections headed ``## What``, ``## Why``, ``## Example``, ``## Instead`` and, where there is something to say, ``## Fix``.
 """
 
 from __future__ import annotations

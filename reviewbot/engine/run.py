@@ -26,7 +26,7 @@ Progress = Callable[[str, int, int], None]  # what is being done, how far, of ho
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a check found. ``incomplete`` where a file could not be read or a rule crashed; ``ignored`` counts findings hidden by comments."""
+    """What a check found. ``incomplete`` where a file could not be read or a rule crashed; ``ignored`` counts those hidden by comments."""
 
     findings: tuple[Finding, ...]
     incomplete: bool
@@ -56,8 +56,13 @@ def check(
         progress(f"rule {module.name}", number, len(chosen))
         if not module.rule.needs & broken.keys() and not (module.rule.needs & {"runs"} and "bench" in broken):
             collected.extend(_run_rule(context, module, debug))
-    problems = list(_problems(context))
+    problems: list[Finding] = []
     if UNPARSABLE_FILE.name in names:
+        progress("reading documents", 0, 0)
+        try:
+            problems.extend(_problems(context))
+        except Exception as error:
+            collected.append(_crash("reading the documents", error, debug))
         collected.extend(problems)
     findings = _merged(_levelled(context, known, collected))
     if context.settings.exclude:

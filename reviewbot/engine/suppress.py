@@ -1,8 +1,8 @@
 """Comments that ignore findings.
 
 ``# reviewbot: ignore[rule, rule2] reason`` behind a line is about that line; on a line of its own it is about the next line that is neither
-blank nor a comment. ``# reviewbot: ignore-file[rule] reason`` is about its whole file. A comment is a directive only where it begins with the
-word: prose that mentions one is prose.
+blank nor a comment. ``# reviewbot: ignore-file[rule] reason`` is about its whole file. A comment is a directive only where it begins with
+the word: prose that mentions one is prose.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def directives(path: str, text: str) -> Iterator[Directive]:
     """The ignore comments of a YAML, shell or Python text."""
     if "reviewbot:" not in text:
         return
-    lines = re.split("\r\n|\r|\n", text)
+    lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         if "reviewbot:" not in line:
             continue

@@ -21,7 +21,7 @@ def escape_property(text: str) -> str:
 
 def render_github(report: Report) -> str:
     """Annotations of the new findings, the worst levels first, then the summary."""
-    lines = []
+    lines: list[str] = []
     for level, command in _COMMANDS.items():
         findings = [finding for finding in report.new if finding.level is level]
         lines.extend(_annotation(finding, command) for finding in findings[:MOST])

@@ -28,9 +28,8 @@ def render_markdown(report: Report) -> str:
     """New findings as a list below a summary."""
     out = [f"**reviewbot**: {summary(report)}", ""]
     for finding in report.new:
-        out.append(
-            f"- **{finding.level}** {code_span(f'{finding.path}:{finding.line}')} {code_span(finding.rule)}: {escape_markdown(finding.message)}"
-        )
+        where, rule = code_span(f"{finding.path}:{finding.line}"), code_span(finding.rule)
+        out.append(f"- **{finding.level}** {where} {rule}: {escape_markdown(finding.message)}")
         for other in finding.related:
             out.append(f"  - {code_span(f'{other.site.path}:{other.site.line}')}: {escape_markdown(other.message)}")
         if finding.help:

@@ -1,7 +1,7 @@
 """Runs for people and, as version 1 of ``schemas/trace-report.schema.json``, for programs.
 
-In the JSON form a value is a text where it is known, a list of texts where it is one of several, and ``null`` where it is unknown; a piece of
-a text that is unknown is U+FFFD. ``provenance`` tells of the same values how they came about, oldest layer first.
+In the JSON form a value is a text where it is known, a list of texts where it is one of several, and ``null`` where it is unknown; a piece
+of a text that is unknown is U+FFFD. ``provenance`` tells of the same values how they came about, oldest layer first.
 """
 
 from __future__ import annotations

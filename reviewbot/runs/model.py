@@ -23,7 +23,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value of a run: ``values`` are all it can be (one: known; none and ``unknown``: unknown), ``layers`` how it came about, oldest first."""
+    """A value of a run: ``values`` are all it can be (one: known; none and ``unknown``: unknown), ``layers`` its history, oldest first."""
 
     values: tuple[str, ...]
     unknown: bool = False

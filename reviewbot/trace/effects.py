@@ -79,7 +79,7 @@ class Copy:
 class Edit:
     """One line changed in a file by a text command. ``before`` or ``after`` is ``None`` where the line was added or deleted.
 
-    ``line`` counts in the file as it was before the edit; ``origin`` is the line of the repository that it came from, where it came from one.
+    ``line`` counts in the file as it was before the edit; ``origin`` the line of the repository that it came from, where there is one.
     """
 
     path: str
