@@ -80,6 +80,8 @@ def parse_settings(data: bytes, path: str = NAME) -> Settings:
         raise SettingsError(path, 1, f"not readable: {error}") from None
     finally:
         loader.dispose()
+    if raw is None:
+        return Settings(path=path)
     _validate(raw, lines, path)
     layout = {name: tuple(globs) for name, globs in raw.get("layout", {}).items()}
     return Settings(
