@@ -9,7 +9,14 @@ from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, replace
 
 from reviewbot.bench.model import Value
-from reviewbot.bench.srt_values import coerced, leaves, time_limit, value_of, values_below, whole
+from reviewbot.bench.srt_values import (
+    coerced,
+    leaves,
+    time_limit,
+    value_of,
+    values_below,
+    whole,
+)
 from reviewbot.bench.validate import SchemaProblem, check
 from reviewbot.bench.variants import Item, VariantError, item_of
 from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence

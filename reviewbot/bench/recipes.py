@@ -8,7 +8,13 @@ from reviewbot.bench import srt_v1, srt_v2
 from reviewbot.bench.model import Recipe, RecipeError
 from reviewbot.bench.srt_values import default
 from reviewbot.bench.validate import RECIPE_SCHEMAS, check, ignored, version
-from reviewbot.bench.variants import Item, Variant, VariantError, expanded, split_selector
+from reviewbot.bench.variants import (
+    Item,
+    Variant,
+    VariantError,
+    expanded,
+    split_selector,
+)
 from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence, find, plain
 from reviewbot.documents.positions import Span
 from reviewbot.documents.yaml import YamlDocument, parse_yaml

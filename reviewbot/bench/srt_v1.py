@@ -10,11 +10,9 @@ from typing import NamedTuple
 from reviewbot.bench.model import Recipe, Role, Value
 from reviewbot.bench.srt_values import (
     Reading,
-    coerced,
     concurrencies,
     flag,
     leaves,
-    plain_item,
     time_limit,
     value_of,
     values_below,
@@ -248,10 +246,10 @@ def _per_node(reading: Reading, release: tuple[int, int, int]) -> Iterator[Refus
         config = _mode_config(reading, mode)
         if not any(_dashed(key) == "data-parallel-size" and value is not None for key, value in config.items()):
             continue
-        for key in config:
-            if _dashed(key) == "headless":
+        for written in config:
+            if _dashed(written) == "headless":
                 yield Refusal(
-                    f"backend.vllm_config.{mode}.{key}",
+                    f"backend.vllm_config.{mode}.{written}",
                     "headless cannot be set with dp_launch_mode per_node: the tool derives the headless ranks itself",
                 )
 
@@ -286,13 +284,16 @@ def _profiling(reading: Reading, layout: _Layout, release: tuple[int, int, int])
             yield Refusal("profiling.type", "profiling of an aggregated job needs resources.agg_workers above 0")
     if kind == "nsys" and reading.engine == "vllm" and release >= (1, 0, 20):
         for mode in _MODES.values():
-            for key in _mode_config(reading, mode):
-                if _dashed(key).startswith("profiler-config"):
-                    yield Refusal(f"backend.vllm_config.{mode}.{key}", f"{key} is derived from the profiling block; remove it")
+            for written in _mode_config(reading, mode):
+                if _dashed(written).startswith("profiler-config"):
+                    yield Refusal(f"backend.vllm_config.{mode}.{written}", f"{written} is derived from the profiling block; remove it")
 
 
 def _safe_path(text: str | None) -> bool:
-    return bool(text) and not str(text).startswith(("/", "~")) and bool(PurePosixPath(str(text)).parts) and ".." not in PurePosixPath(str(text)).parts
+    if not text or text.startswith(("/", "~")):
+        return False
+    parts = PurePosixPath(text).parts
+    return bool(parts) and ".." not in parts
 
 
 def _exporter(reading: Reading, key: str) -> Iterator[Refusal]:
@@ -331,9 +332,37 @@ def _observability(reading: Reading, release: tuple[int, int, int]) -> Iterator[
 
 
 def _telemetry(reading: Reading, release: tuple[int, int, int]) -> Iterator[Refusal]:
-    # Up to v1.0.58 the block described another collector; a recipe with its keys is not measured by the newer rules.
-    if release < (1, 0, 59) or not reading.flag("telemetry.enabled") or any(reading.at(f"telemetry.{key}") for key in _OLD_TELEMETRY):
+    if not reading.flag("telemetry.enabled"):
         return
+    if release >= (1, 0, 59):
+        # With no release asked for, a block with keys of the older collector is not measured by the newer rules.
+        if not any(reading.at(f"telemetry.{key}") for key in _OLD_TELEMETRY):
+            yield from _power(reading)
+        return
+    provider = reading.text("telemetry.provider") or "scraper"
+    if provider == "dcgm-power" and release >= (1, 0, 47):
+        yield from _power(reading)
+    elif provider not in ("scraper", "SCRAPER"):
+        yield Refusal("telemetry.provider", f"telemetry.provider `{provider}` is not known in this release")
+    else:
+        yield from _scraper(reading, release)
+
+
+def _scraper(reading: Reading, release: tuple[int, int, int]) -> Iterator[Refusal]:
+    needed = ["dcgm_exporter", "node_exporter"] if release >= (1, 0, 55) else ["container_image", "dcgm_exporter", "node_exporter"]
+    for name in needed:
+        if not reading.raw(f"telemetry.{name}"):
+            yield Refusal("telemetry.enabled", f"telemetry needs telemetry.{name}")
+    period = reading.number("telemetry.default_frequency")
+    if period is not None and period <= 0:
+        yield Refusal("telemetry.default_frequency", "telemetry.default_frequency must be above 0")
+    for name in ("sync_interval_secs", "compaction_threads"):
+        value = reading.whole(f"telemetry.{name}")
+        if value is not None and value < 0:
+            yield Refusal(f"telemetry.{name}", f"telemetry.{name} must not be below 0")
+
+
+def _power(reading: Reading) -> Iterator[Refusal]:
     if not reading.written("telemetry.dcgm_exporter"):
         yield Refusal("telemetry.enabled", "telemetry needs telemetry.dcgm_exporter")
     else:
@@ -360,8 +389,8 @@ def _telemetry(reading: Reading, release: tuple[int, int, int]) -> Iterator[Refu
         yield Refusal("benchmark.client_placement", "telemetry needs benchmark.client_placement: head")
     if reading.flag("infra.etcd_nats_dedicated_node"):
         yield Refusal("infra.etcd_nats_dedicated_node", "telemetry needs infra.etcd_nats_dedicated_node: false")
-    value = concurrencies(value_of(reading.at("benchmark.concurrencies"), "benchmark.concurrencies"))
-    levels = value.value if value is not None else ()
+    written = concurrencies(value_of(reading.at("benchmark.concurrencies"), "benchmark.concurrencies"))
+    levels = written.value if written is not None else ()
     if not isinstance(levels, tuple) or not levels or len(set(levels)) != len(levels) or min(levels) <= 0:
         yield Refusal("benchmark.concurrencies", "telemetry needs benchmark.concurrencies: different numbers above 0")
 

@@ -14,7 +14,6 @@ from reviewbot.documents.nodes import Sequence
 _TRUE = frozenset({"t", "T", "true", "True", "TRUE", "on", "On", "ON", "y", "Y", "yes", "Yes", "YES", "1"})
 _FALSE = frozenset({"f", "F", "false", "False", "FALSE", "off", "Off", "OFF", "n", "N", "no", "No", "NO", "0"})
 _TIME = re.compile(r"(?:(?P<days>\d{1,6})-(?P<hours>\d{1,6})(?::(?P<minutes>\d{1,6})(?::(?P<seconds>\d{1,6}))?)?)$")
-_MISSING = object()
 
 
 def plain_item(item: Item) -> Any:
@@ -148,8 +147,8 @@ def default(name: str, key: str, engine: str | None, tag: str | None = None) -> 
     for release, value in changed.items():
         before = version(release)
         if at is not None and before is not None and at < before:
-            return value  # type: ignore[no-any-return]
-    return part.get("default")  # type: ignore[no-any-return]
+            return value
+    return part.get("default")
 
 
 def _property(document: dict[str, Any], part: Any, word: str, engine: str | None) -> Any:
@@ -176,7 +175,7 @@ def _followed(document: dict[str, Any], part: Any) -> Any:
 class Reading:
     """Typed look-ups in a variant, with the tool's defaults."""
 
-    __slots__ = ("item", "name", "engine", "tag")
+    __slots__ = ("engine", "item", "name", "tag")
 
     def __init__(self, item: Item, name: str, engine: str | None, tag: str | None) -> None:
         self.item = item

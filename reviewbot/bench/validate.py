@@ -10,13 +10,20 @@ import difflib
 import json
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import jsonschema_rs
 
-from reviewbot.bench.variants import Item, VariantError, expanded, ignored_keys, instance, item_of
+from reviewbot.bench.variants import (
+    Item,
+    VariantError,
+    expanded,
+    ignored_keys,
+    instance,
+    item_of,
+)
 from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence
 from reviewbot.documents.positions import Span
 
@@ -47,7 +54,7 @@ def version(tag: str | None) -> tuple[int, int, int] | None:
     return None if match is None else (int(match[1]), int(match[2]), int(match[3]))
 
 
-@lru_cache(maxsize=None)
+@cache
 def schema(name: str) -> dict[str, Any]:
     """The schema document ``name`` (without ``.schema.json``). Raises ``FileNotFoundError``."""
     loaded: dict[str, Any] = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
@@ -91,7 +98,7 @@ def _validator(name: str, at: tuple[int, int, int] | None) -> Any:
     return jsonschema_rs.validator_for(_schema_at(name, at))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _versioned(name: str) -> bool:
     return '"x-since"' in json.dumps(schema(name))
 

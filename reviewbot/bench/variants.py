@@ -41,7 +41,7 @@ class Item:
     ``key_span`` is the place of the key, ``node`` where the value was written (``None`` for ``--set`` and made-up names).
     """
 
-    __slots__ = ("children", "value", "node", "key_span", "operation")
+    __slots__ = ("children", "key_span", "node", "operation", "value")
 
     def __init__(
         self, children: dict[object, Item] | None, value: object, node: Node | None, key_span: Span, operation: str
@@ -122,7 +122,7 @@ def _charge(node: Node, budget: list[int], depth: int) -> None:
         for item in node.items:
             _charge(item, budget, depth + 1)
     elif isinstance(node, Mapping):
-        for _, entry in node.items():
+        for entry in node.index().values():
             _charge(entry.value, budget, depth + 1)
 
 
@@ -479,10 +479,10 @@ def expanded(
         assert item.children is not None
         if plain_file and "lock" in item.children:
             item = _drop(item, ["lock"])
-        if not plain_file and schema == 2 and root.entry("schema") is not None and "schema" not in (item.children or {}):
-            entry = root.entry("schema")
-            assert entry is not None
-            item = Item({"schema": item_of(entry.value, "", entry.key.span), **item.children}, None, item.node, item.key_span, item.operation)
+        entry = root.entry("schema")
+        if not plain_file and schema == 2 and entry is not None and item.children is not None and "schema" not in item.children:
+            children = {"schema": item_of(entry.value, "", entry.key.span), **item.children}
+            item = Item(children, None, item.node, item.key_span, item.operation)
         try:
             item = with_changes(item, sets, unsets)
         except VariantError as error:

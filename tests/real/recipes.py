@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from reviewbot.bench.model import Recipe, Value
 from reviewbot.bench.recipes import effective, load_recipe, looks_like_recipe
+from reviewbot.bench.srt_values import whole
 from reviewbot.documents.yaml import parse_yaml
 
 # Runs in the other interpreter: reads paths, writes {path: [[suffix, error or null, facts], ...]}.
@@ -93,10 +94,10 @@ json.dump(found, sys.stdout)
 
 def oracle(paths: list[str], clone: Path, python: str) -> dict[str, list[list[Any]]]:
     """What the real tool says about each file."""
-    environment = {**os.environ, "PYTHONPATH": str(clone / "src"), "PYTHONDONTWRITEBYTECODE": "1", "SRTSLURM_CONFIG": "/nonexistent"}
+    environment = {**os.environ, "PYTHONPATH": str(clone.resolve() / "src"), "PYTHONDONTWRITEBYTECODE": "1", "SRTSLURM_CONFIG": "/nonexistent"}
     with tempfile.TemporaryDirectory() as scratch:
         result = subprocess.run(
-            [python, "-W", "ignore", "-c", _ORACLE], input=json.dumps(paths), capture_output=True, text=True, env=environment, cwd=scratch
+            [python, "-W", "ignore", "-c", _ORACLE], input=json.dumps(paths), check=False, capture_output=True, text=True, env=environment, cwd=scratch
         )
     if result.returncode:
         raise SystemExit(result.stderr[-2000:])
@@ -110,7 +111,7 @@ def _got(value: Value | None) -> Any:
 
 def facts(recipe: Recipe, tag: str | None) -> dict[str, Any]:
     """The same facts as the oracle's, from a recipe."""
-    per_node = int(str(effective(recipe, "resources.gpus_per_node", tag)[0]))
+    per_node = whole(effective(recipe, "resources.gpus_per_node", tag)[0])
     roles = {}
     for name in ("prefill", "decode", "agg"):
         role = recipe.roles.get(name)
@@ -125,7 +126,7 @@ def facts(recipe: Recipe, tag: str | None) -> dict[str, Any]:
         "per_node": per_node,
         "isl": _got(recipe.isl),
         "osl": _got(recipe.osl),
-        "attempts": int(str(effective(recipe, "health_check.max_attempts", tag)[0])),
+        "attempts": whole(effective(recipe, "health_check.max_attempts", tag)[0]),
         "container": _got(recipe.container),
         "frontend": effective(recipe, "frontend.type", tag)[0],
     }
@@ -176,7 +177,8 @@ def main() -> int:
     options = parser.parse_args()
     tag = options.tag
     if tag is None:
-        described = subprocess.run(["git", "-C", str(options.srt_slurm), "describe", "--tags", "--exact-match"], capture_output=True, text=True)
+        command = ["git", "-C", str(options.srt_slurm), "describe", "--tags", "--exact-match"]
+        described = subprocess.run(command, check=False, capture_output=True, text=True)
         tag = described.stdout.strip() or None
     paths = []
     for path in sorted(options.repo.rglob("*.y*ml")):
