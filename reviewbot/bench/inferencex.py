@@ -6,8 +6,10 @@ problem with a place; the rest of the file is expanded all the same.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping as MappingType
+from collections.abc import Hashable, Iterable, Mapping as MappingType, Sequence as SequenceType
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -557,6 +559,58 @@ def freeze(value: Any) -> Hashable:
     if isinstance(value, list):
         return tuple(freeze(item) for item in value)
     return (type(value).__name__, value) if isinstance(value, (bool, float)) else value
+
+
+def evaluated(rows: SequenceType[MappingType[str, Any]], policy: Policy = policies.CURRENT) -> set[int]:
+    """The places of the rows that get an eval job: the marked ones, and the agentic ones of highest concurrency.
+
+    Single-node agentic rows are grouped by model, runner, framework and precision, multi-node ones by topology.
+    """
+    found = {index for index, row in enumerate(rows) if row.get("run-eval") is True}
+    if not policy.agentic_marks:
+        return found
+    groups: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        if "scenario-type" not in row:
+            continue
+        if "prefill" not in row:
+            groups[tuple(row[name] for name in ("model", "runner", "framework", "precision"))].append((row["conc"], index))
+            continue
+        eligible = eligible_concurrencies(row, policy.min_eval_conc)
+        if eligible:
+            groups[topology_key(row)].append((eligible[-1], index))
+    found.update(max(group, key=lambda item: item[0])[1] for group in groups.values())
+    return found
+
+
+def workflow_row(row: MappingType[str, Any], eval_only: bool, separate: bool, fingerprint: bool) -> dict[str, Any]:
+    """The row as the sweep's workflow holds it in its matrix: what is added to, and taken from, the generator's row.
+
+    ``separate`` says that evals are jobs of their own, so that other rows do not carry the mark.
+    """
+    result = dict(row)
+    if eval_only:
+        result.update({"run-eval": True, "eval-only": True})
+        if "prefill" in row and "eval-conc" not in row:
+            result["eval-conc"] = max(row["conc"]) if isinstance(row["conc"], list) else row["conc"]
+    elif separate:
+        result.pop("eval-conc", None)
+        if "scenario-type" in row:
+            result.pop("run-eval", None)
+        else:
+            result["run-eval"] = False
+        if fingerprint:
+            result["recipe-fingerprint"] = recipe_fingerprint(result)
+    for role in ("prefill", "decode"):
+        if role in result:
+            result[role] = {"additional-settings": [], **result[role]}
+    return result
+
+
+def recipe_fingerprint(row: MappingType[str, Any]) -> str:
+    """SHA-256 of a row's canonical JSON without its concurrency and name: the identity that result files carry."""
+    named = {name: value for name, value in row.items() if name not in ("conc", "exp-name", "recipe-fingerprint")}
+    return hashlib.sha256(json.dumps(named, sort_keys=True, separators=(",", ":")).encode("utf-8")).hexdigest()
 
 
 # --- places --------------------------------------------------------------------------------------------------------
