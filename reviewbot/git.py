@@ -372,8 +372,8 @@ class Repository:
 
 def _hunks(body: str) -> list[Hunk]:
     """Hunks of one file's diff body, read by unidiff behind headers of our own (a hostile file name never reaches it)."""
-    from unidiff import PatchSet
     from unidiff.errors import UnidiffParseError
+    from unidiff.patch import PatchSet
 
     try:
         patch = PatchSet(["--- a/file\n", "+++ b/file\n", *(line + "\n" for line in body.removesuffix("\n").split("\n"))])

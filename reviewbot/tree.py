@@ -309,7 +309,7 @@ class WorkingTree(_Listed):
 
 
 def _walk(root: str) -> list[str]:
-    found = []
+    found: list[str] = []
     for folder, folders, files in os.walk(root, onerror=None, followlinks=False):
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
         folders[:] = [

@@ -32,7 +32,7 @@ from reviewbot.documents.yaml_scalars import BINARY, MERGE, NULL, STR, VALUE, Ba
 
 if not yaml.__with_libyaml__:
     raise ImportError("reviewbot needs PyYAML built with libyaml (the wheels on PyPI are); this one is pure Python")
-from yaml.cyaml import CParser
+from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
 MAX_DEPTH = 100  # levels of nesting, aliases counted where they are used
 MAX_EXPANDED = 100_000  # nodes that aliases stand for, altogether
@@ -83,8 +83,8 @@ class YamlDocument:
     """A YAML file. ``root`` is its first document; ``lines`` are without line ends, ``text`` is as decoded."""
 
     __slots__ = (
-        "path", "text", "documents", "duplicates", "problems", "_lines", "_comments", "_scalars", "_paths", "_starts", "_blocks", "_trailing",
-        "_line_start",
+        "_blocks", "_comments", "_line_start", "_lines", "_paths", "_scalars", "_starts", "_trailing", "documents", "duplicates", "path",
+        "problems", "text",
     )
 
     def __init__(
@@ -354,17 +354,20 @@ class _Builder:
         key = frame.key
         frame.key = None
         if key.__class__ is Scalar:
-            if key.tag == MERGE:  # type: ignore[union-attr]
+            if key.tag == MERGE:
                 if frame.merges is None:
                     frame.merges = []
-                frame.merges.append(Entry(key, node, alias))  # type: ignore[arg-type]
+                frame.merges.append(Entry(key, node, alias))
                 return
         else:
             assert key is not None
             self.problem("complex-key", "a sequence or mapping is used as a key; no loader here accepts it", key.span)
-        frame.children.append(Entry(key, node, alias))  # type: ignore[arg-type]
+        frame.children.append(Entry(key, node, alias))
 
     def _tagged(self, tag: str, text: str, span: Span) -> object:
+        if tag in _MAPPING_TAGS or tag in _SEQUENCE_TAGS:
+            self.problem("bad-value", f"the tag {_short(tag)} does not fit a scalar", span)
+            return text
         if tag not in _SCALAR_TAGS:
             self.problem("unknown-tag", f"the tag {_short(tag)} is not one that a safe loader accepts here", span)
             return text
@@ -506,30 +509,42 @@ class _Builder:
             return
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
         context = getattr(error, "context", None)
-        mark, context_mark = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+        mark: Any = getattr(error, "problem_mark", None)
+        context_mark: Any = getattr(error, "context_mark", None)
         index = min(mark.index, len(self.text)) if mark is not None else 0
         line, column = self.starts.place(index)
         message = f"{context}: {problem}" if context else str(problem)
         rest = self.text[index : index + 1]
         opened = context_mark is not None and context is not None
-        if opened and "quoted scalar" in str(context):
+        code = "yaml-syntax"
+        first, last = (self.scalars[0][-1], self.scalars[1][-1]) if self.scalars[0] else (0, 0)
+        quoted = self.text[first : first + 1] in ("'", '"') and first < last
+        if "nesting depth" in str(problem):
+            code, message = "too-deep", f"nested over {MAX_DEPTH} levels"
+        elif opened and "quoted scalar" in str(context) and "end of" in str(problem):
             line, column = self.starts.place(context_mark.index)
             message = "the quote that opens here is never closed"
-        elif opened and "flow" in str(context):
+        elif opened and "parsing a flow" in str(context):
             at = line
             line, column = self.starts.place(context_mark.index)
-            bracket = "[" if "sequence" in str(context) else "{"
+            bracket = self.text[context_mark.index : context_mark.index + 1]
             message = f"the {bracket} that opens here is not closed (noticed on line {at}: {problem})"
         elif rest == "\t":
             message = "a tab is used for indentation; YAML allows blanks only"
-        elif self.scalars[0]:
-            first, last = self.scalars[0][-1], self.scalars[1][-1]
-            raw = self.text[first:last]
-            if raw[:1] in ("'", '"') and "\n" in raw:
-                at = line
-                line, column = self.starts.place(first)
-                message = f"the quoted text that opens here runs on to line {self.starts.place(last)[0]}; is a quote missing? (line {at}: {problem})"
-        self.problems.append(Problem("yaml-syntax", message, Span(line, column, line, column + 1), not (self.documents or self.stack)))
+        elif rest and rest in "@`%" and "cannot start" in str(problem):
+            message = f"a value cannot begin with {rest}; put it in quotes"
+        elif quoted and "\n" in self.text[first:last]:
+            at = line
+            line, column = self.starts.place(first)
+            message = f"the quoted text that opens here runs on to line {self.starts.place(last)[0]}; is a quote missing? (line {at}: {problem})"
+        elif quoted and index == last and "expected" in str(problem):
+            message = f"something follows the closing quote ({problem})"
+        elif "mapping values are not allowed" in str(problem):
+            message = "a colon where no key can stand: a value with ': ' needs quotes, or the indentation is wrong"
+        elif opened and "simple key" in str(context):
+            line, column = self.starts.place(context_mark.index)
+            message = "a key without a colon, or a line with wrong indentation"
+        self.problems.append(Problem(code, message, Span(line, column, line, column + 1), not (self.documents or self.stack)))
 
 
 class _Stop(yaml.YAMLError):
@@ -597,13 +612,15 @@ def _index(document: YamlDocument) -> dict[int, Path]:
                     below = (*path, _key(entry.key))
                     paths.setdefault(id(entry.key), below)
                     starts.setdefault(entry.key.span.line, (entry, below))
-                    if entry.alias is None:
-                        children.append((entry.value, below))
+                    children.append((entry.value, below))
                 pending.extend(reversed(children))
             elif isinstance(node, Sequence):
-                children = [(item, (*path, position)) for position, item in enumerate(node.items) if position not in node.aliases]
-                for item, below in children:
-                    if not isinstance(item, Mapping) or item.flow:
+                children = [(item, (*path, position)) for position, item in enumerate(node.items)]
+                for position, (item, below) in enumerate(children):
+                    alias = node.aliases.get(position)
+                    if alias is not None:
+                        starts.setdefault(alias.line, (item, below))
+                    elif not isinstance(item, Mapping) or item.flow:
                         starts.setdefault(item.span.line, (item, below))
                 pending.extend(reversed(children))
             elif not path or (many and len(path) == 1):

@@ -51,9 +51,7 @@ def resolve_core(text: str) -> tuple[str, object]:
         return STR, text
     if _CORE_INT.fullmatch(text):
         _check_length(text)
-        if text.startswith("0o"):
-            return INT, int(text[2:], 8)
-        return INT, int(text[2:], 16) if text.startswith("0x") else int(text)
+        return INT, int(text, 0) if text.startswith(("0o", "0x")) else int(text)
     if _CORE_FLOAT.fullmatch(text):
         lower = text.lower()
         if lower.endswith("inf"):
@@ -94,10 +92,8 @@ def _int(text: str) -> int:
     try:
         if value == "0":
             return 0
-        if value.startswith("0b"):
-            return sign * int(value[2:], 2)
-        if value.startswith("0x"):
-            return sign * int(value[2:], 16)
+        if value.startswith(("0b", "0x")):
+            return sign * int(value, 0)
         if value[0] == "0":
             return sign * int(value, 8)
         if ":" in value:
@@ -146,6 +142,7 @@ def _check_timestamp(text: str) -> None:
             return
         if values["tz_sign"]:
             datetime.timezone(datetime.timedelta(hours=int(values["tz_hour"]), minutes=int(values["tz_minute"] or 0)))
-        datetime.datetime(*(int(values[name]) for name in ("year", "month", "day", "hour", "minute", "second")))
+        year, month, day, hour, minute, second = (int(values[name]) for name in ("year", "month", "day", "hour", "minute", "second"))
+        datetime.datetime(year, month, day, hour, minute, second)
     except ValueError as error:
         raise BadScalar(f"{_short(text)!r} is read as a date, and is none ({error}); put it in quotes") from error
