@@ -16,6 +16,7 @@ from typing import Any
 
 from reviewbot.bench import policy as policies
 from reviewbot.bench.fields import Fields
+from reviewbot.bench.freeze import freeze
 from reviewbot.bench.identity import PointIds
 from reviewbot.bench.masters import MasterEntry
 from reviewbot.bench.model import Point
@@ -550,15 +551,6 @@ _POINT_FIELDS = frozenset({"conc", "run-eval", "eval-only", "eval-conc", "eval-a
 def topology_key(row: MappingType[str, Any]) -> Hashable:
     """What two rows share that differ in their concurrency alone."""
     return frozenset((name, freeze(value)) for name, value in row.items() if name not in _POINT_FIELDS)
-
-
-def freeze(value: Any) -> Hashable:
-    """A value of a row as something that can be compared and hashed."""
-    if isinstance(value, dict):
-        return frozenset((str(key), freeze(item)) for key, item in value.items())
-    if isinstance(value, list):
-        return tuple(freeze(item) for item in value)
-    return (type(value).__name__, value) if isinstance(value, (bool, float)) else value
 
 
 def evaluated(rows: SequenceType[MappingType[str, Any]], policy: Policy = policies.CURRENT) -> set[int]:

@@ -16,7 +16,7 @@ from typing import Any
 from reviewbot.bench.model import Job, Point
 from reviewbot.bench.problems import BenchProblem
 from reviewbot.bench.runners import Runners
-from reviewbot.bench.templates import Template, Unknown, as_text, compile_template
+from reviewbot.bench.templates import Partial, Template, Unknown, as_text, compile_template
 from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence, find
 from reviewbot.documents.positions import Site, Span
 
@@ -294,7 +294,9 @@ class Launches:
             inputs[name] = _typed(value, declared.type)
         environment: dict[str, Any] = {}
         sites: dict[str, Site] = {}
-        contexts: dict[str, Any] = {"inputs": inputs, "env": environment, **_WORLD}
+        contexts: dict[str, Any] = {**outer, "inputs": inputs, "env": environment}
+        if template.inputs:
+            del contexts["matrix"]  # the caller's, not the template's own
         late: list[tuple[str, Template]] = []
         for name, value_template, site in template.environment:
             sites[name] = site
@@ -310,7 +312,7 @@ class Launches:
         self, point: Point, base: _Evaluated, template: LaunchTemplate, label: str, node: str, launcher: str, eval_only: bool
     ) -> Job:
         values = dict(base.environment)
-        contexts = {**base.contexts, "env": values, "runner": {"name": node, "os": "Linux"}}
+        contexts = {**base.contexts, "env": values, "runner": Partial(name=node, os="Linux")}
         for name, late in base.late:
             value = late.evaluate(contexts)
             values[name] = value if isinstance(value, Unknown) else as_text(value)
@@ -333,7 +335,7 @@ class Launches:
 
 # Contexts of a sweep that runs by itself on the main branch, without labels; other names of these contexts are unknown.
 _WORLD: dict[str, Any] = {
-    "github": {"event_name": "push", "ref": "refs/heads/main", "event": {"pull_request": {"labels": []}}},
+    "github": Partial(event_name="push", ref="refs/heads/main", event={"pull_request": {"labels": []}}),
 }
 
 
