@@ -7,7 +7,7 @@ keys), never a repository by its name; the first that recognises the tree reads 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from reviewbot.bench import inferencex, recipe_folder
@@ -33,8 +33,8 @@ class Declared:
     being separate jobs or not, with a fingerprint or not); ``evaluated`` gives the places of the rows that a sweep evaluates;
     ``launched`` is false where points have no launcher."""
 
-    masters: Masters = Masters()
-    runners: Runners = Runners()
+    masters: Masters = field(default_factory=Masters)
+    runners: Runners = field(default_factory=Runners)
     points: Sequence[Point] = ()
     problems: Sequence[BenchProblem] = ()
     deprecated: Callable[[], tuple[Master, ...]] = tuple

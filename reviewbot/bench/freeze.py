@@ -12,4 +12,7 @@ def freeze(value: Any) -> Hashable:
         return frozenset((str(key), freeze(item)) for key, item in value.items())
     if isinstance(value, (list, tuple)):
         return tuple(freeze(item) for item in value)
-    return (type(value).__name__, value) if isinstance(value, (bool, float)) else value  # type: ignore[no-any-return]
+    if isinstance(value, (bool, float)):
+        return (type(value).__name__, value)
+    hashable: Hashable = value
+    return hashable

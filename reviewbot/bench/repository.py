@@ -94,6 +94,10 @@ class Bench:
         """Retired masters: for look-ups only, never swept."""
         return self._declared.deprecated()
 
+    def knows_runner(self, name: str) -> bool:
+        """Whether ``name`` is a label or a runner of the runner list."""
+        return bool(self.runners.nodes(name)) or self.runners.is_node(name)
+
     def entry(self, key: str, deprecated: bool = False) -> MasterEntry | None:
         """The master entry of a config key; with ``deprecated`` also of a retired one."""
         found = self.masters.index.get(key)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterable, Mapping as MappingType, Sequence as SequenceType
+from collections.abc import Callable, Iterable
+from collections.abc import Mapping as MappingType
+from collections.abc import Sequence as SequenceType
 from dataclasses import dataclass, field
 from typing import Any
 
 from reviewbot.bench.model import Job, Point
 from reviewbot.bench.problems import BenchProblem
 from reviewbot.bench.runners import Runners
-from reviewbot.bench.templates import Partial, Template, Unknown, as_text, compile_template
+from reviewbot.bench.templates import MISSING, Names, Template, compile_template, look_up
+from reviewbot.documents.expressions import Partial, Unknown, to_string
 from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence, find
 from reviewbot.documents.positions import Site, Span
 
@@ -215,19 +218,73 @@ def _site(path: str, node: Node) -> Site:
 # --- evaluating ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Evaluated:
-    """What a row gives before the node is known."""
+class _Plan:
+    """How a caller and its template make an environment, with all that no row changes worked out."""
 
-    contexts: dict[str, Any]
-    environment: dict[str, Any]
-    sites: dict[str, Site]
-    late: tuple[tuple[str, Template], ...]  # entries that name the runner
-    script: Template
+    def __init__(self, caller: Caller, template: LaunchTemplate) -> None:
+        self.template = template
+        self.variable = caller.variable
+        self.fixed_inputs: dict[str, Any] = {}
+        self.row_inputs: list[tuple[str, str, Names | None, Template]] = []
+        for name, declared in template.inputs.items():
+            given = caller.inputs.get(name)
+            if given is None:
+                self.fixed_inputs[name] = _typed(declared.default, declared.type)
+            elif not given[0].parts:
+                self.fixed_inputs[name] = _typed(given[0].constant, declared.type)
+            else:
+                names = given[0].names
+                own = names is not None and names[:2] == ("matrix", caller.variable)
+                self.row_inputs.append((name, declared.type, names[2:] if names is not None and own else None, given[0]))
+        entries = {name: (value, site) for name, value, site in template.environment}
+        self.sites = {name: site for name, (_, site) in entries.items()}
+        self.fixed: dict[str, str] = dict(_FIXED_ENVIRONMENT)
+        self.of_row: list[tuple[str, str | None, Template]] = []
+        self.of_node: list[tuple[str, Template]] = []
+        for name, (value, _) in entries.items():
+            self.fixed.pop(name, None)
+            if not value.parts:
+                self.fixed[name] = to_string(value.constant)
+            elif "runner." in value.source:
+                self.of_node.append((name, value))
+            else:
+                names = value.names
+                self.of_row.append((name, names[1] if names is not None and len(names) == 2 and names[0] == "inputs" else None, value))
+        self.always_unknown = RUNTIME_NAMES - entries.keys()
+        found = LAUNCHER.search(template.script.source)
+        self.launcher = "" if found is None else _normal(found.group(1))
+
+    def evaluate(self, row: MappingType[str, Any]) -> tuple[dict[str, Any], dict[str, str], set[str]]:
+        """Contexts, known environment and unknown names of a row, for any runner."""
+        contexts: dict[str, Any] = {**_WORLD, "matrix": {self.variable: row}}
+        inputs = dict(self.fixed_inputs)
+        for name, kind, names, template in self.row_inputs:
+            value: Any = MISSING if names is None else look_up(row, names)
+            if value is MISSING:
+                value = template.evaluate(contexts)
+            inputs[name] = _typed(value, kind)
+        environment = dict(self.fixed)
+        unknown: set[str] = set(self.always_unknown)
+        contexts["inputs"] = inputs
+        contexts["env"] = environment
+        if self.template.inputs:
+            del contexts["matrix"]  # it is the caller's, not the template's own
+        for name, source, template in self.of_row:
+            value = MISSING if source is None else inputs.get(source, MISSING)
+            if value is MISSING:
+                value = template.evaluate(contexts)
+            if value.__class__ is str:
+                environment[name] = value
+            elif isinstance(value, Unknown):
+                environment.pop(name, None)
+                unknown.add(name)
+            else:
+                environment[name] = to_string(value)
+        return contexts, environment, unknown
 
 
 class Launches:
-    """Makes the jobs of points. ``exists`` tells whether a launcher path is there (for messages only, missing ones are kept)."""
+    """Makes the jobs of points. ``prepare`` gives the row that the workflow's matrix holds (for an eval job or not)."""
 
     def __init__(self, contract: Contract, runners: Runners, prepare: Callable[[Point, bool], MappingType[str, Any]]) -> None:
         self._contract = contract
@@ -235,102 +292,74 @@ class Launches:
         self._prepare = prepare
         self.problems: list[BenchProblem] = list(contract.problems)
         self._reported: set[tuple[str, str]] = set()
-        self._late: dict[tuple[str, str], tuple[tuple[str, Template], ...]] = {}
-
-    def jobs(self, points: Iterable[Point], eval_only: bool = False) -> list[Job]:
-        """One job for each point and distinct launcher among the nodes of its runner label, by the label's order."""
-        jobs: list[Job] = []
-        for point in points:
-            jobs.extend(self.jobs_of(point, eval_only))
-        return jobs
+        self._plans: dict[int, _Plan] = {}
+        self._choices: dict[tuple[Any, ...], Caller | None] = {}
+        self._representatives: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
 
     def jobs_of(self, point: Point, eval_only: bool = False) -> list[Job]:
+        """One job for each distinct launcher among the nodes of the point's runner label, in the label's order."""
         row = self._prepare(point, eval_only)
-        caller = self._contract.caller(row, eval_only)
+        kind = (row.get("isl"), row.get("osl"), "prefill" in row, "scenario-type" in row, eval_only)
+        if kind not in self._choices:
+            self._choices[kind] = self._contract.caller(row, eval_only)
+        caller = self._choices[kind]
         if caller is None:
-            kind = f"{'multi' if 'prefill' in row else 'single'}-node {point.scenario}{' eval' if eval_only else ''}"
             if not eval_only:
-                self._report("no-caller", f"no workflow job runs {kind} points", point.site, point.key)
+                text = f"no workflow job runs {'multi' if 'prefill' in row else 'single'}-node {point.scenario} points"
+                self._report("no-caller", text, point.site, point.key)
             return []
-        template = self._contract.templates[caller.template]
-        base = self._evaluate(caller, template, row)
+        plan = self._plans.get(id(caller))
+        if plan is None:
+            plan = self._plans[id(caller)] = _Plan(caller, self._contract.templates[caller.template])
         label = str(row.get("runner", ""))
-        jobs: list[Job] = []
-        seen: set[str] = set()
-        for node in self._nodes(point, label):
-            launcher = self._launcher(template.script, node)
-            if launcher in seen:
-                continue
-            seen.add(launcher)
-            jobs.append(self._job(point, base, template, label, node, launcher, eval_only))
-        return jobs
+        if not self._runners.nodes(label) and not self._runners.is_node(label):
+            self._report(
+                "unknown-runner", f"the runner list has no label {label!r}", point.sites.get("runner", point.site), point.key, False
+            )
+        contexts, environment, unknown = plan.evaluate(row)
+        return [
+            self._job(point, plan, contexts, environment, unknown, (label, node, launcher), eval_only)
+            for node, launcher in self._nodes(label, plan)
+        ]
 
-    def _nodes(self, point: Point, label: str) -> SequenceType[str]:
-        nodes = self._runners.nodes(label)
-        if nodes:
-            return nodes
-        if self._runners.is_node(label):
-            return (label,)
-        self._report(
-            "unknown-runner", f"the runner list has no label {label!r}", point.sites.get("runner", point.site), point.key, runner_known=False
-        )
-        return (f"{label.removeprefix('cluster:')}_0",)
-
-    def _launcher(self, script: Template, node: str) -> str:
-        found = LAUNCHER.search(script.source)
-        return "" if found is None else _normal(_with_runner_name(found.group(1), node))
-
-    def _evaluate(self, caller: Caller, template: LaunchTemplate, row: MappingType[str, Any]) -> _Evaluated:
-        outer: dict[str, Any] = {"matrix": {caller.variable: row}, **_WORLD}
-        inputs: dict[str, Any] = {}
-        given_sites: dict[str, Site] = {}
-        for name, declared in template.inputs.items():
-            given = caller.inputs.get(name)
-            if given is None:
-                value: Any = declared.default
-            else:
-                value = given[0].evaluate(outer)
-                given_sites[name] = given[1]
-            inputs[name] = _typed(value, declared.type)
-        environment: dict[str, Any] = {}
-        sites: dict[str, Site] = {}
-        contexts: dict[str, Any] = {**outer, "inputs": inputs, "env": environment}
-        if template.inputs:
-            del contexts["matrix"]  # the caller's, not the template's own
-        late: list[tuple[str, Template]] = []
-        for name, value_template, site in template.environment:
-            sites[name] = site
-            if "runner." in value_template.source:
-                late.append((name, value_template))
-                environment.pop(name, None)
-            else:
-                value = value_template.evaluate(contexts)
-                environment[name] = value if isinstance(value, Unknown) else as_text(value)
-        return _Evaluated(contexts, environment, sites, tuple(late), template.script)
+    def _nodes(self, label: str, plan: _Plan) -> tuple[tuple[str, str], ...]:
+        """The first node of each launcher. A label that is not listed stands for a node of that name."""
+        place = (label, plan.launcher)
+        if place not in self._representatives:
+            nodes: SequenceType[str] = self._runners.nodes(label)
+            if not nodes:
+                nodes = (label,) if self._runners.is_node(label) else (f"{label.removeprefix('cluster:')}_0",)
+            first: dict[str, str] = {}
+            for node in nodes:
+                first.setdefault(_with_runner_name(plan.launcher, node), node)
+            self._representatives[place] = tuple((node, launcher) for launcher, node in first.items())
+        return self._representatives[place]
 
     def _job(
-        self, point: Point, base: _Evaluated, template: LaunchTemplate, label: str, node: str, launcher: str, eval_only: bool
+        self, point: Point, plan: _Plan, contexts: dict[str, Any], environment: dict[str, str], unknown: set[str],
+        target: tuple[str, str, str], eval_only: bool,
     ) -> Job:
-        values = dict(base.environment)
-        contexts = {**base.contexts, "env": values, "runner": Partial(name=node, os="Linux")}
-        for name, late in base.late:
-            value = late.evaluate(contexts)
-            values[name] = value if isinstance(value, Unknown) else as_text(value)
-        unknown = {name for name, value in values.items() if isinstance(value, Unknown)}
-        environment = {**_FIXED_ENVIRONMENT, **{name: value for name, value in values.items() if name not in unknown}}
-        script, names = base.script.interpolate(contexts)
-        unknown.update(RUNTIME_NAMES - environment.keys())
-        unknown.update(names)
+        label, node, launcher = target
+        values = dict(environment)
+        names = set(unknown)
+        own = {**contexts, "env": values, "runner": Partial(name=node, os="Linux")}
+        for name, template in plan.of_node:
+            value = template.evaluate(own)
+            if isinstance(value, Unknown):
+                values.pop(name, None)
+                names.add(name)
+            else:
+                values[name] = to_string(value)
+        script, left = plan.template.script.interpolate(own)
         return Job(
-            point, label, node, launcher, script, template.site, environment, base.sites, frozenset(unknown), eval_only
+            point, label, node, launcher, script, plan.template.site, values, plan.sites, frozenset(names | left), eval_only
         )
 
-    def _report(self, code: str, message: str, site: Site, key: str, runner_known: bool = True) -> None:
+    def _report(self, code: str, message: str, site: Site, key: str, known: bool = True) -> None:
         if (code, key) not in self._reported:
             self._reported.add((code, key))
-            self.problems.append(
-                BenchProblem(code, message, site, Span(site.line, 1, site.line, 1), key, "runner" if not runner_known else "", runner_known)
-            )
+            span = Span(site.line, 1, site.line, 1)
+            self.problems.append(BenchProblem(code, message, site, span, key, "" if known else "runner", known))
 
 
 # Contexts of a sweep that runs by itself on the main branch, without labels; other names of these contexts are unknown.
@@ -343,11 +372,13 @@ def _typed(value: Any, kind: str) -> Any:
     """A value as an input of a reusable workflow holds it."""
     if isinstance(value, Unknown):
         return value
+    if value.__class__ is str and kind == "string":
+        return value
     if kind == "boolean":
-        return value if isinstance(value, bool) else as_text(value).lower() == "true"
+        return value if isinstance(value, bool) else to_string(value).lower() == "true"
     if kind == "number":
-        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else _number(as_text(value))
-    return as_text(value)
+        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else _number(to_string(value))
+    return to_string(value)
 
 
 def _number(text: str) -> Any:
