@@ -14,7 +14,7 @@ _BOOLEANS = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0", "t",
 class Fields:
     """One mapping being read. ``failed`` tells that a field which the reader needs is missing or has a wrong type."""
 
-    __slots__ = ("mapping", "path", "key", "prefix", "problems", "failed")
+    __slots__ = ("failed", "key", "mapping", "path", "prefix", "problems")
 
     def __init__(self, mapping: Mapping, path: str, key: str, prefix: str, problems: list[BenchProblem]) -> None:
         self.mapping = mapping

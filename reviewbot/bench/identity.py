@@ -34,7 +34,7 @@ class PointIds:
             for indices in clashes:
                 added = [more(rows[index][1]) for index in indices]
                 if len(set(added)) > 1:
-                    for index, label in zip(indices, added):
+                    for index, label in zip(indices, added, strict=True):
                         labels[index] = [*labels[index], *([label] if label else [])]
         self._ids = _numbered(f"{key}[{','.join(labels[index])}]" for index, (key, _) in enumerate(rows))
 

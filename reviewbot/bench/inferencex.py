@@ -6,14 +6,19 @@ problem with a place; the rest of the file is expanded all the same.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping as MappingType
+from collections.abc import Hashable, Iterable
+from collections.abc import Mapping as MappingType
+from collections.abc import Sequence as SequenceType
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from reviewbot.bench import policy as policies
 from reviewbot.bench.fields import Fields
+from reviewbot.bench.freeze import freeze
 from reviewbot.bench.identity import PointIds
 from reviewbot.bench.masters import MasterEntry
 from reviewbot.bench.model import Point
@@ -72,9 +77,8 @@ def expand(entries: Iterable[MasterEntry], runners: Runners, policy: Policy = po
             continue
         _expand_entry(entry, entry.node, runners, policy, drafts, problems)
         if len(drafts) > MAX_POINTS:
-            problems.append(
-                BenchProblem("too-many-points", f"more than {MAX_POINTS} points: the rest is not read", entry.site, entry.key_span, entry.key)
-            )
+            message = f"more than {MAX_POINTS} points: the rest is not read"
+            problems.append(BenchProblem("too-many-points", message, entry.site, entry.key_span, entry.key))
             del drafts[MAX_POINTS:]
             break
     _mark_evals([draft.row for draft in drafts], policy)
@@ -83,7 +87,7 @@ def expand(entries: Iterable[MasterEntry], runners: Runners, policy: Policy = po
         Point(
             identity, draft.key, draft.row, "prefill" in draft.row, draft.scenario, draft.master, draft.site, draft.sites
         )
-        for identity, draft in zip(ids, drafts)
+        for identity, draft in zip(ids, drafts, strict=True)
     ]
     return points, problems
 
@@ -132,9 +136,8 @@ def _expand_entry(
         _fixed(shared, found, FIXED, "scenarios", policy, drafts)
     if AGENTIC in found.index():
         if policy.topology and not head["runner"].startswith(CLUSTER):
-            fields.problem(
-                "agentic-runner", f"an agentic config needs a {CLUSTER!r} runner label, not {head['runner']!r}", _span(fields, "runner"), "runner"
-            )
+            message = f"an agentic config needs a {CLUSTER!r} runner label, not {head['runner']!r}"
+            fields.problem("agentic-runner", message, _span(fields, "runner"), "runner")
         _agentic(shared, found, runners, policy, drafts)
 
 
@@ -163,7 +166,7 @@ def _fixed(shared: _Shared, parent: Mapping, name: str, prefix: str, policy: Pol
             if shared.multinode:
                 _add(shared, row, {**shared.head, **length, **topology, "conc": concs, **tail, **components}, FIXED, sites, drafts)
                 continue
-            for conc, site in zip(concs, conc_sites):
+            for conc, site in zip(concs, conc_sites, strict=True):
                 _add(
                     shared, row, {**shared.head, **length, **topology, "conc": conc, **tail, **components}, FIXED, _at(sites, site), drafts
                 )
@@ -202,11 +205,12 @@ def _agentic(shared: _Shared, parent: Mapping, runners: Runners, policy: Policy,
             if shared.multinode:
                 base["disagg"] = shared.disagg
                 tag = "" if offload.get("kv-offloading", "none") == "none" else f"_{suffix}"
-                for conc, text, site in _batches(concs, conc_sites, policy.batch):
-                    name = f"{prefix}_{_worker(topology['prefill'], 'p', policy)}_{_worker(topology['decode'], 'd', policy)}_conc{text}{tag}"
-                    _add(shared, row, {**base, "conc": conc, "exp-name": name}, AGENTIC, _at(sites, site), drafts)
+                workers = f"{_worker(topology['prefill'], 'p', policy)}_{_worker(topology['decode'], 'd', policy)}"
+                for batch, text, site in _batches(concs, conc_sites, policy.batch):
+                    name = f"{prefix}_{workers}_conc{text}{tag}"
+                    _add(shared, row, {**base, "conc": batch, "exp-name": name}, AGENTIC, _at(sites, site), drafts)
                 continue
-            for conc, site in zip(concs, conc_sites):
+            for conc, site in zip(concs, conc_sites, strict=True):
                 name = f"{prefix}_tp{topology['tp']}_conc{conc}_{old_suffix or suffix}"
                 if not policy.offloading and speculation != "none":
                     name += f"_spec-{speculation}"
@@ -325,8 +329,8 @@ def _worker_values(fields: Fields, role: str, policy: Policy, sites: dict[str, S
     fields.integer("num-worker", least=0, lax=True)
     fields.integer("tp", least=1, lax=True)
     fields.integer("ep", least=1, lax=True)
-    for name in ("pp", "dcp-size", "pcp-size"):
-        fields.integer(name, required=False, least=1)
+    for size in ("pp", "dcp-size", "pcp-size"):
+        fields.integer(size, required=False, least=1)
     if fields.boolean("dp-attn") is None and not fields.failed:
         fields.fail("missing-field", "the field 'dp-attn' is missing", _start(fields.mapping), "dp-attn")
     fields.text("hardware", required=False)
@@ -338,14 +342,14 @@ def _worker_values(fields: Fields, role: str, policy: Policy, sites: dict[str, S
         else:
             fields.fail("wrong-type", f"{place} must be a text", item.span, place)
     for name in fields.mapping.index():
-        site = fields.site(str(name))
+        site = fields.site(name) if isinstance(name, str) else None
         if site is not None:
             sites[f"{role}.{name}"] = site
     value = plain(fields.mapping)
     values: dict[str, Any] = dict(value) if isinstance(value, dict) else {}
     if policy.topology:
-        for name in ("pp", "dcp-size", "pcp-size"):
-            values.setdefault(name, 1)
+        for size in ("pp", "dcp-size", "pcp-size"):
+            values.setdefault(size, 1)
     sites[role] = Site(fields.path, fields.mapping.span.line)
     _check_dcp(fields, values)
     return values
@@ -494,6 +498,9 @@ def _worker(worker: MappingType[str, Any], role: str, policy: Policy) -> str:
 # --- evals ---------------------------------------------------------------------------------------------------------
 
 
+_GROUP = ("model", "runner", "framework", "precision")
+
+
 def _mark_evals(rows: list[dict[str, Any]], policy: Policy) -> None:
     """Marks the rows that the sweep evaluates as well: the selection looks at all rows together."""
     if policy.evals == policies.NO_EVALS:
@@ -509,13 +516,12 @@ def _mark_evals(rows: list[dict[str, Any]], policy: Policy) -> None:
         if not eligible:
             continue
         if "prefill" not in row:
-            names = ("model", "runner", "framework", "precision", "spec-decoding", "dp-attn")
-            single[tuple(row[name] for name in names)].append((index, row))
+            single[tuple(row[name] for name in (*_GROUP, "spec-decoding", "dp-attn"))].append((index, row))
         elif policy.evals == policies.EVALS_BY_TOPOLOGY:
             multi[topology_key(row)].append((index, eligible))
         elif policy.evals == policies.EVALS_BY_ATTENTION:
             kinds = (row["prefill"].get("dp-attn"), row["decode"].get("dp-attn"))
-            multi[(*(row[name] for name in ("model", "runner", "framework", "precision", "spec-decoding")), *kinds)].append((index, eligible))
+            multi[tuple(row[name] for name in (*_GROUP, "spec-decoding")) + kinds].append((index, eligible))
     for group in single.values():
         marked.update(_by_concurrency(group))
     for candidates in multi.values():
@@ -550,13 +556,56 @@ def topology_key(row: MappingType[str, Any]) -> Hashable:
     return frozenset((name, freeze(value)) for name, value in row.items() if name not in _POINT_FIELDS)
 
 
-def freeze(value: Any) -> Hashable:
-    """A value of a row as something that can be compared and hashed."""
-    if isinstance(value, dict):
-        return frozenset((str(key), freeze(item)) for key, item in value.items())
-    if isinstance(value, list):
-        return tuple(freeze(item) for item in value)
-    return (type(value).__name__, value) if isinstance(value, (bool, float)) else value
+def evaluated(rows: SequenceType[MappingType[str, Any]], policy: Policy = policies.CURRENT) -> set[int]:
+    """The places of the rows that get an eval job: the marked ones, and the agentic ones of highest concurrency.
+
+    Single-node agentic rows are grouped by model, runner, framework and precision, multi-node ones by topology.
+    """
+    found = {index for index, row in enumerate(rows) if row.get("run-eval") is True}
+    if not policy.agentic_marks:
+        return found
+    groups: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        if "scenario-type" not in row:
+            continue
+        if "prefill" not in row:
+            groups[tuple(row[name] for name in _GROUP)].append((row["conc"], index))
+            continue
+        eligible = eligible_concurrencies(row, policy.min_eval_conc)
+        if eligible:
+            groups[topology_key(row)].append((eligible[-1], index))
+    found.update(max(group, key=lambda item: item[0])[1] for group in groups.values())
+    return found
+
+
+def workflow_row(row: MappingType[str, Any], eval_only: bool, separate: bool, fingerprint: bool) -> dict[str, Any]:
+    """The row as the sweep's workflow holds it in its matrix: what is added to, and taken from, the generator's row.
+
+    ``separate`` says that evals are jobs of their own, so that other rows do not carry the mark.
+    """
+    result = dict(row)
+    if eval_only:
+        result.update({"run-eval": True, "eval-only": True})
+        if "prefill" in row and "eval-conc" not in row:
+            result["eval-conc"] = max(row["conc"]) if isinstance(row["conc"], list) else row["conc"]
+    elif separate:
+        result.pop("eval-conc", None)
+        if "scenario-type" in row:
+            result.pop("run-eval", None)
+        else:
+            result["run-eval"] = False
+        if fingerprint:
+            result["recipe-fingerprint"] = recipe_fingerprint(result)
+    for role in ("prefill", "decode"):
+        if role in result:
+            result[role] = {"additional-settings": [], **result[role]}
+    return result
+
+
+def recipe_fingerprint(row: MappingType[str, Any]) -> str:
+    """SHA-256 of a row's canonical JSON without its concurrency and name: the identity that result files carry."""
+    named = {name: value for name, value in row.items() if name not in ("conc", "exp-name", "recipe-fingerprint")}
+    return hashlib.sha256(json.dumps(named, sort_keys=True, separators=(",", ":")).encode("utf-8")).hexdigest()
 
 
 # --- places --------------------------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping as MappingType, Sequence as SequenceType
+from collections.abc import Iterable
+from collections.abc import Mapping as MappingType
+from collections.abc import Sequence as SequenceType
 from dataclasses import dataclass, field
 
 from reviewbot.bench.problems import BenchProblem
@@ -88,11 +90,8 @@ def join_masters(files: SequenceType[Master]) -> Masters:
         for key, entry in master.entries.items():
             other = index.setdefault(key, entry)
             if other is not entry and not entry.deprecated:
-                problems.append(
-                    BenchProblem(
-                        "duplicate-key", f"the config key {key!r} is also in {other.path}, line {other.site.line}", entry.site, entry.key_span, key
-                    )
-                )
+                message = f"the config key {key!r} is also in {other.path}, line {other.site.line}"
+                problems.append(BenchProblem("duplicate-key", message, entry.site, entry.key_span, key))
     return Masters(ordered, index, tuple(problems))
 
 

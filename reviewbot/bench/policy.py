@@ -89,6 +89,4 @@ def _evals(generator: str) -> str:
         return EVALS_BY_TOPOLOGY
     if "mn_groups" in generator:
         return EVALS_BY_ATTENTION
-    if "median_conc" in generator:
-        return EVALS_BY_CONC
-    return EVALS_BY_TP
+    return EVALS_BY_CONC
