@@ -59,13 +59,14 @@ def parse_shell(data: bytes | str, path: str = "") -> Script:
         problems.append(Problem("too-large", f"the script has more than {MAX_BYTES:,} characters", Span(1, 1, 1, 1), fatal=True))
         return Script((), (), tuple(problems), text)
     reader = _Reader(problems)
-    source = Source(text)
     try:
+        source = Source(text)
         body = reader.parse(source, 0, len(text), 0)
+        problems.extend(_syntax_problems(reader, source))
     except RecursionError:
-        span = source.span(0, len(text))
+        span = Span(1, 1, text.count("\n") + 1, 1)
         problems.append(Problem("too-deep", "nested too deeply to be read", span))
-        body = (Broken(text, 1, span.end_line),)
+        return Script((Broken(text, 1, span.end_line),), (), tuple(problems), text)
     for doc in source.heredocs.values():
         if not doc.closed:
             line = source.line(doc.start)
@@ -127,6 +128,58 @@ def _masked(source: Source) -> str:
     return "".join(pieces)
 
 
+_CLOSERS = {"fi": ("if",), "done": ("for", "while", "until", "select"), "esac": ("case",), "}": ("{",), ")": ("(",)}
+_OPENING = frozenset({"if", "for", "while", "until", "select", "case", "{", "("})
+_MIDDLE = {"then": ("if",), "elif": ("if",), "else": ("if",), "do": ("for", "while", "until", "select")}
+
+
+def _syntax_problems(reader: _Reader, source: Source) -> list[Problem]:
+    """One mistake breaks many statements: its cause is told, or what the statements say where no cause is seen."""
+    if not reader.faults and not reader.unexpected:
+        return []
+    cause = _cause(source)
+    if cause:
+        return [cause]
+    told = list(dict.fromkeys(reader.faults))
+    lines = {problem.span.line for problem in told}
+    return told + [problem for problem in dict.fromkeys(reader.unexpected) if problem.span.line not in lines]
+
+
+def _cause(source: Source) -> Problem | None:
+    """The first thing that is wrong with the nesting of a script that has an error, by its keywords; ``None`` where the nesting is right."""
+    stack: list[tuple[str, int]] = []
+
+    def told(message: str, start: int, length: int) -> Problem:
+        return Problem("shell-syntax", message, source.span(start, start + length))
+
+    def unclosed(word: str, start: int) -> Problem:
+        return told(f"`{word}` of line {source.line(start)} is never closed", start, len(word))
+
+    before = ("", "")
+    try:
+        for offset, token, command in source.lex(0, len(source.text), 0):
+            word = token[0] if token in (")close", ")case") else token
+            if token == ")case" or (not command and token not in ("(", ")", ")close") and not (token == "{" and before[0] == "function")):
+                pass
+            elif word in _OPENING:
+                stack.append((word, offset))
+            elif word in _CLOSERS:
+                if stack and stack[-1][0] in _CLOSERS[word]:
+                    stack.pop()
+                elif any(opener in _CLOSERS[word] for opener, _ in stack):
+                    return unclosed(*stack[-1])
+                else:
+                    return told(f"unexpected `{word}`", offset, len(word))
+            elif word in _MIDDLE and not (stack and stack[-1][0] in _MIDDLE[word]):
+                if any(opener in _MIDDLE[word] for opener, _ in stack):
+                    return unclosed(*stack[-1])
+                return told(f"unexpected `{word}`", offset, len(word))
+            before = (before[1], token)
+    except ShellSyntaxError as error:
+        return Problem(error.code, error.message, source.span(error.start, min(error.start + 1, len(source.text))))
+    return unclosed(*stack[-1]) if stack else None
+
+
 @dataclass(slots=True)
 class _Region:
     """A range of a source with what is needed to read it."""
@@ -144,7 +197,8 @@ class _Reader:
     problems: list[Problem]
     comments: dict[tuple[int, int], Comment] = field(default_factory=dict)
     masks: dict[int, tuple[Source, str]] = field(default_factory=dict)
-    clean: bool = True
+    faults: list[Problem] = field(default_factory=list)  # statements whose text is wrong
+    unexpected: list[Problem] = field(default_factory=list)  # pieces that no statement covers: mostly one mistake, seen several times
 
     def parse(self, source: Source, start: int, end: int, depth: int) -> Block:
         known = self.masks.get(id(source))
@@ -154,9 +208,6 @@ class _Reader:
         region = _Region(source, Scanner(source, self.parse, depth), masked, start, end, depth)
         tree = _parser().parse(masked[start:end].encode("ascii"))
         return _Statements(self, region).block(tree.root_node.children, start, end)
-
-    def problem(self, source: Source, message: str, start: int, end: int, code: str = "shell-syntax") -> None:
-        self.problems.append(Problem(code, message, source.span(start, max(start, end))))
 
 
 class _Statements:
@@ -216,12 +267,9 @@ class _Statements:
             elif kind in _STATEMENTS:
                 at = self.gap(out, at, begin)
                 statement, stop = self.guarded(node)
-                if isinstance(statement, Broken) and node.has_error and node.child_count and kind not in _LEAVES:
-                    pass
                 out.append(statement)
                 at = max(at, stop)
             elif kind == "ERROR" and node.child_count:
-                self.reader.clean = False
                 queue.extend(reversed(node.children))
             elif node.is_missing:
                 continue
@@ -239,12 +287,10 @@ class _Statements:
         first = start + len(piece) - len(piece.lstrip(" \t\n;"))
         last = start + len(piece.rstrip(" \t\n;"))
         shown = self.text[first:last].split()
-        self.broken(out, f"unexpected `{shown[0] if shown else ''}`", first, last)
+        message = f"unexpected `{shown[0][:40] if shown else ''}`"
+        self.reader.unexpected.append(Problem("shell-syntax", message, self.source.span(first, last)))
+        out.append(Broken(self.text[first:last], self.line(first), self.last_line(last)))
         return end
-
-    def broken(self, out: list[Statement], message: str, start: int, end: int, code: str = "shell-syntax") -> None:
-        self.reader.problem(self.source, message, start, end, code)
-        out.append(Broken(self.text[start:end], self.line(start), self.last_line(end)))
 
     def guarded(self, node: tree_sitter.Node) -> tuple[Statement, int]:
         """A statement, or ``Broken`` where its text cannot be read."""
@@ -252,10 +298,9 @@ class _Statements:
         try:
             return self.statement(node)
         except ShellSyntaxError as error:
-            place = min(max(error.start, 0), len(self.text))
-            if not start <= place <= end:
-                place = start
-            self.reader.problem(self.source, error.message, place, min(end, place + 1), error.code)
+            place = error.start if start <= error.start <= self.limit else start
+            problem = Problem(error.code, error.message, self.source.span(place, max(place, min(self.limit, place + 1))))
+            (self.reader.faults if error.code == "shell-syntax" else self.reader.problems).append(problem)
             return Broken(self.text[start:end], self.line(start), self.last_line(end)), end
 
     def comment(self, node: tree_sitter.Node) -> int:
@@ -327,7 +372,8 @@ class _Statements:
             word = self.masked[start : self.to(node)].split(None, 1)
             opener = re.match(r"[a-z]+|.", word[0]) if word else None
             name = opener.group() if opener else ""
-            self.reader.problem(self.source, f"`{name}` of line {self.line(start)} is never closed", start, start + len(name))
+            message = f"`{name}` of line {self.line(start)} is never closed"
+            self.reader.unexpected.append(Problem("shell-syntax", message, self.source.span(start, start + len(name))))
         return self.at(closing)
 
     def operands(self, node: tree_sitter.Node, separators: frozenset[str]) -> list[tuple[str, Statement, int]]:
@@ -349,6 +395,8 @@ class _Statements:
                 self.gap(lost, at, begin)
                 operator = kind
                 at = self.to(child)
+            elif kind == "list" and "&&" in separators:
+                queue.extend(reversed(child.children))  # a long list is nested to the left
             elif kind in _STATEMENTS:
                 self.gap(lost, at, begin)
                 statement, at = self.statement(child)
@@ -368,17 +416,10 @@ class _Statements:
             raise ShellSyntaxError("a list without commands", start)
         first = items[0][1]
         rest: list[tuple[str, Statement]] = []
-        if isinstance(first, AndOr):
-            rest.extend(first.rest)
-            first = first.first
         for operator, statement, _ in items[1:]:
             if operator not in ("&&", "||"):
                 raise ShellSyntaxError("a list with a piece that is no command", start)
-            if isinstance(statement, AndOr):
-                rest.append((operator, statement.first))
-                rest.extend(statement.rest)
-            else:
-                rest.append((operator, statement))
+            rest.append((operator, statement))
         stop = items[-1][2]
         if not rest:
             raise ShellSyntaxError("nothing follows `&&` or `||`", start)
@@ -572,8 +613,7 @@ class _Statements:
                 arms.append(self.arm(child))
                 at = self.to(child)
             elif child.type == "esac":
-                lost: list[Statement] = []
-                at = max(at, start)
+                break
         redirects, stop = self.scanner.redirects(self.to(node), self.limit)
         return Case(subject, tuple(arms), redirects, self.line(start), self.last_line(stop)), stop
 
@@ -669,6 +709,8 @@ class _Statements:
                 words.append(word)
                 if len(words) == 1 and not assignments and word.text in _DECLARATIONS:
                     declaring = word.text
+        if stop == start:
+            raise ShellSyntaxError("a command is missing", start)
         end_line = self.last_line(stop)
         statement: Statement
         if declaring:

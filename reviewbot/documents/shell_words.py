@@ -29,7 +29,7 @@ _SPACE = re.compile(r"(?:[ \t\n]|\\\n|(?<![^ \t\n(])\#[^\n]*)*")
 _ASSIGN_NAME = re.compile(r"([A-Za-z_]\w*)(?:(\+?=)|(\[))", re.ASCII)
 _REDIRECT = re.compile(r"(\d*)(&>>|&>|>>|>\||>&|<&|<>|<<<|<<-|<<|>|<)")
 _VARIABLE_REDIRECT = re.compile(r"\{([A-Za-z_]\w*)\}(?=[<>])", re.ASCII)
-_SEQUENCE = re.compile(r"(?:(-?\d+)\.\.(-?\d+)|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d+))?\Z", re.ASCII)
+_SEQUENCE = re.compile(r"(?:(-?\d{1,18})\.\.(-?\d{1,18})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,18}))?\Z", re.ASCII)
 _TEST_BINARY = re.compile(r"(==|=~|!=|=|<|>|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef))(?=[\s\"'$]|(?<=[<>])|\Z)")
 _TEST_UNARY = re.compile(r"-[a-zA-Z](?=[ \t\n])")
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?"}
@@ -518,7 +518,9 @@ class Scanner:
     def brace(self, start: int, end: int, pieces: _Pieces) -> int:
         """``{a,b}`` or ``{1..5}``; anything else that begins with ``{`` is text."""
         text = self.text
-        if start in self._no_brace or self.depth >= MAX_DEPTH:
+        if self.depth >= MAX_DEPTH:
+            raise ShellSyntaxError("nested too deeply to be read", start, "too-deep")
+        if start in self._no_brace:
             pieces.text("{", False)
             return start + 1
         self.depth += 1
@@ -624,7 +626,10 @@ class Scanner:
         if doc.quoted:
             target = scanner.make_word([Literal(body.text, True)], 0, len(body.text))
         else:
-            target = scanner.here_body(0, len(body.text))
+            try:
+                target = scanner.here_body(0, len(body.text))
+            except ShellSyntaxError as error:  # its offset counts in the body
+                raise ShellSyntaxError(error.message, doc.start, error.code) from None
         return Redirect("<<", fd, target, line, self.source.line(doc.body), variable), doc.end
 
     def redirects(self, start: int, end: int) -> tuple[tuple[Redirect, ...], int]:
@@ -744,8 +749,10 @@ class Scanner:
             if self.depth >= MAX_DEPTH:
                 raise ShellSyntaxError("nested too deeply to be read", i, "too-deep")
             self.depth += 1
-            expression, j = self._test_or(i + 1, end, opened)
-            self.depth -= 1
+            try:
+                expression, j = self._test_or(i + 1, end, opened)
+            finally:
+                self.depth -= 1
             j = self._space(j, end)
             if not text.startswith(")", j) or j >= end:
                 raise self.source.unclosed("(", i)
@@ -774,7 +781,7 @@ class Scanner:
         op = binary.group(1)
         j = self._space(binary.end(), end)
         right, stop = self._regex(j, end) if op == "=~" else self.word(j, end, braces=False)
-        if stop == j:
+        if stop == j or right.text == "]]":
             raise ShellSyntaxError(f"`{op}` lacks its right side", j)
         return TestBinary(op, left, right), stop
 
