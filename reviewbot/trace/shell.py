@@ -100,6 +100,8 @@ class Evaluator:
         self.why = ""
         self.last_output = ""
         self.last_pid = ""
+        self.exit_site: Site | None = None
+        self.exit_message: str | None = None
         self.background = False
         self.detached = False
         self.interactive_status = False
@@ -715,6 +717,7 @@ class Evaluator:
                 run()
             except Exit as end:
                 self.status = end.status
+                self.exit_site, self.exit_message = end.site, end.message
             except Return as end:
                 self.status = end.status
             except (Break, Continue):
@@ -1184,7 +1187,6 @@ class Evaluator:
         """See ``protocol.Shell.enter``."""
         outcome: list[Outcome] = []
         before = len(self.effects)
-        ended: list[Exit] = []
         background = background or self.background
 
         def body() -> None:
@@ -1237,10 +1239,7 @@ class Evaluator:
             started = any(isinstance(effect, Exec) and effect.background for effect in self.effects[before:])
             refused = bool(result.status) and not started
             raise Stop("refused" if refused else "script", self.exit_site or site if refused else site, result.status)
-        del ended
         return result
-
-    exit_site: Site | None = None
 
     @staticmethod
     def _script_arguments(path: str, argv: Sequence[str]) -> Sequence[str]:
