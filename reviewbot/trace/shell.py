@@ -58,7 +58,7 @@ class _Frozen:
     mutations: int
 
 
-_MISSING = object()
+_Names = set[str]
 
 
 class Evaluator:
@@ -1092,12 +1092,12 @@ class Evaluator:
         return self._program(argv, site)
 
     def run_text(self, text: str, site: Site, *, arguments: Sequence[str] = (), stdin: str | None = None, name: str = "bash",
-                 options: set[str] | None = None) -> Outcome:
+                 options: _Names | None = None) -> Outcome:
         place = Place(site.path, 0, site, (), "")
         return self._child(self.context.parse(text, site.path), place, name, arguments, stdin, None, options)
 
     def run_script(self, path: str, arguments: Sequence[str], site: Site, *, stdin: str | None = None,
-                   environment: Mapping[str, str] | None = None, options: set[str] | None = None, shown: str | None = None,
+                   environment: Mapping[str, str] | None = None, options: _Names | None = None, shown: str | None = None,
                    argv: Sequence[str] | None = None) -> Outcome:
         content = self.files.read_text(path)
         if content is None:
@@ -1114,7 +1114,7 @@ class Evaluator:
             self.scripts -= 1
 
     def _child(self, script: Script, place: Place, name: str, arguments: Sequence[str], stdin: str | None,
-               environment: Mapping[str, str] | None, options: set[str] | None) -> Outcome:
+               environment: Mapping[str, str] | None, options: _Names | None) -> Outcome:
         """A child shell: exported variables only."""
         self._nest()
         self._problems(script, place)
