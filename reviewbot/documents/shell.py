@@ -34,12 +34,19 @@ _STATEMENTS = _LEAVES | frozenset({
 })
 _SKIPPED = frozenset({";", "\n", ";;", "comment", "heredoc_body", "heredoc_end"})
 _BLANK = re.compile(r"(?:[ \t]|\\\n)*")
+_BETWEEN = re.compile(r"(?:[ \t]|\\\n)*[\n;]?\s*")
 _GAP = re.compile(r"(?:[\s;]|\\\n)*\Z")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_KEYWORD = re.compile(r"(?:if|while|until|for|select|case)(?!\w)")
+_LONE_DOLLAR = re.compile(r"\$(?=\s|\Z)")
+_INNER_HASH = re.compile(r"(\$\{[!#]?\w+(?:\[[^\]\n]*\])?#+)|(?<=[\w.\-/:=@%+,~^*])\#")  # no comment, though the grammar takes it for one
 _HIGH_PLANE = re.compile("[\U000F0000-\U000FFFFD]")
 _TIME = re.compile(r"(^|[;&|({\n])([ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[({]|if\b|for\b|while\b|until\b|case\b))", re.M)
 _FUNCTION = re.compile(r"(?:function[ \t]+)?([^\s()<>;&|$'\"]+)[ \t]*(?:\([ \t]*\))?(?:\s|\#[^\n]*\n|\\\n)*")
-_RESERVED = {"fi", "done", "esac", "then", "else", "elif", "do", "}"}
+_BOUNDARY = frozenset(" \t\n;&|()<>`\\")
+_RESERVED = frozenset({
+    "fi", "done", "esac", "then", "else", "elif", "do", "}", "if", "for", "while", "until", "case", "select", "function", "{", "]]",
+})
 
 
 @lru_cache(maxsize=1)
@@ -106,7 +113,9 @@ def _decoded(data: bytes | str, problems: list[Problem]) -> str:
 
 def _masked(source: Source) -> str:
     """The text for the grammar: one byte a character, here-documents replaced by a plain redirect and blank lines."""
-    text = _NOT_ASCII.sub("x", source.text)
+    text = _LONE_DOLLAR.sub("x", _NOT_ASCII.sub("x", source.text))
+    if "#" in text:
+        text = _INNER_HASH.sub(lambda m: m.group(1) or "x", text)
     if ";&" in text:
         text = text.replace(";;&", ";; ").replace(";&", ";;")
     if "time" in text:
@@ -243,11 +252,18 @@ class _Statements:
         """The statements among ``nodes``, which stand between two offsets."""
         out: list[Statement] = []
         at = start
+        ended = start  # behind the last statement, which a `;` or `&` may end
         queue = list(reversed(nodes))
         while queue:
             node = queue.pop()
             kind = node.type
             begin = self.at(node)
+            if kind in (";", "&") and begin >= at and not node.is_missing:
+                if ended != at or not out or not _BLANK.fullmatch(self.masked, at, begin):
+                    at = self.gap(out, at, begin)
+                    self.stray(out, begin, begin + 1)
+                    at = begin + 1
+                    continue
             if kind == "comment":
                 if begin >= at:
                     at = self.gap(out, at, begin)
@@ -268,17 +284,19 @@ class _Statements:
                 at = self.gap(out, at, begin)
                 statement, stop = self.guarded(node)
                 out.append(statement)
-                at = max(at, stop)
+                ended = at = max(at, stop)
             elif kind == "ERROR" and node.child_count:
                 queue.extend(reversed(node.children))
             elif node.is_missing:
                 continue
             # anything else is a piece that no statement covers: the next gap tells it
+        if at > end:
+            raise ShellSyntaxError(f"unexpected `{(self.text[end:at].split() or [''])[0][:40]}`", end)
         self.gap(out, at, end)
         return tuple(out)
 
     def gap(self, out: list[Statement], start: int, end: int) -> int:
-        """Whatever stands between two statements must be blank."""
+        """Whatever stands between two statements must be blank, or a plain command that the grammar did not see as one."""
         if start >= end or not self.masked[start:end].strip(" \t\n;"):
             return max(start, end)
         if _GAP.match(self.masked, start, end):
@@ -286,11 +304,26 @@ class _Statements:
         piece = self.text[start:end]
         first = start + len(piece) - len(piece.lstrip(" \t\n;"))
         last = start + len(piece.rstrip(" \t\n;"))
+        while first < last:
+            faults = len(self.reader.faults)
+            try:
+                statement, stop = self.simple(first)
+            except ShellSyntaxError:
+                break
+            between = _BETWEEN.match(self.text, stop, last)
+            if stop > last or len(self.reader.faults) > faults or not between or (stop < last and between.end() == stop):
+                break
+            out.append(statement)
+            first = between.end()
+        if first < last:
+            self.stray(out, first, last)
+        return end
+
+    def stray(self, out: list[Statement], first: int, last: int) -> None:
         shown = self.text[first:last].split()
         message = f"unexpected `{shown[0][:40] if shown else ''}`"
         self.reader.unexpected.append(Problem("shell-syntax", message, self.source.span(first, last)))
         out.append(Broken(self.text[first:last], self.line(first), self.last_line(last)))
-        return end
 
     def guarded(self, node: tree_sitter.Node) -> tuple[Statement, int]:
         """A statement, or ``Broken`` where its text cannot be read."""
@@ -335,6 +368,9 @@ class _Statements:
 
     def compound(self, node: tree_sitter.Node, kind: str) -> tuple[Statement, int]:
         start = self.at(node)
+        keyword = _KEYWORD.match(self.text, start, self.limit) if kind.endswith("_statement") else None
+        if keyword and keyword.end() < self.limit and self.text[keyword.end()] not in _BOUNDARY:
+            raise ShellSyntaxError(f"unexpected `{self.text[start:keyword.end() + 1]}`", start)
         if kind == "redirected_statement":
             first = node.children[0]
             return self.statement(first) if first.type in _STATEMENTS else self.simple(start)
@@ -374,6 +410,10 @@ class _Statements:
             name = opener.group() if opener else ""
             message = f"`{name}` of line {self.line(start)} is never closed"
             self.reader.unexpected.append(Problem("shell-syntax", message, self.source.span(start, start + len(name))))
+        elif closing.type.isalpha() or closing.type == "}":
+            after = self.to(closing)
+            if after < self.limit and self.text[after] not in _BOUNDARY:
+                raise ShellSyntaxError(f"unexpected `{self.text[self.at(closing):after + 1]}`", self.at(closing))
         return self.at(closing)
 
     def operands(self, node: tree_sitter.Node, separators: frozenset[str]) -> list[tuple[str, Statement, int]]:

@@ -571,7 +571,7 @@ class Scanner:
         words: list[Word] = []
         for number in numbers:
             shown = chr(number) if from_letter else f"{number:0{width}d}" if width else str(number)
-            words.append(Word((Literal(shown, bool(from_letter)),), span.line, span, shown, shown))
+            words.append(Word((Literal(shown, not shown.lstrip('-').isalnum()),), span.line, span, shown, shown))
         return tuple(words)
 
     # --- redirects and assignments
