@@ -7,7 +7,7 @@ stands in an arm of a condition that nobody can decide and that was joined again
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Union
 
 from reviewbot.documents.positions import Site
@@ -37,7 +37,8 @@ class Variable:
     value: str
     exported: bool
     site: Site | None
-    over: Variable | None = None
+    over: Variable | None = field(default=None, compare=False, repr=False)
+    depth: int = field(default=0, compare=False, repr=False)  # how many values stand below this one
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,10 @@ class FileSystem(Protocol):
         """Remove a file or a whole directory; leaves ``missing`` behind, also where nothing was known."""
         ...
 
+    def forget(self, path: str) -> None:
+        """From now on nothing is known about ``path``: its kind is ``unknown``, its content too."""
+        ...
+
     def copy_file(self, source: str, target: str) -> None:
         """``target`` is the file's new path (not a directory). Unknown content stays unknown."""
         ...
