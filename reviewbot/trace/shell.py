@@ -97,6 +97,7 @@ class Evaluator:
         self.commands_run = 0
         self.mutations = 0
         self.slept = 0
+        self.substitutions = 0
         self.why = ""
         self.last_output = ""
         self.last_pid = ""
@@ -744,6 +745,7 @@ class Evaluator:
 
     def substitute(self, body: Block) -> str:
         """``$( )``: the output without trailing newlines."""
+        self.substitutions += 1
         if len(body) == 1:
             only = body[0]
             if type(only) is Simple and not only.words and len(only.redirects) == 1 and only.redirects[0].op == "<" and not only.assignments:
@@ -846,9 +848,11 @@ class Evaluator:
             raise Exit(self.status, self.site(node.line))
 
     def _assignments(self, node: Simple) -> None:
-        self.status = 0
+        before = self.substitutions
         for item in node.assignments:
             self.perform(item)
+        if self.substitutions == before:
+            self.status = 0
 
     def perform(self, item: Assignment, *, exported: bool | None = None) -> None:
         """One assignment of a statement. The status of its last substitution stays as the status."""
@@ -1479,9 +1483,10 @@ class Evaluator:
 
                 self.decide(line, self.why, then, other, refuses(body), last and node.otherwise is not None and refuses(node.otherwise))
                 return
-        self.status = 0
         if node.otherwise is not None:
             self.block(node.otherwise)
+        else:
+            self.status = 0
 
     def _for(self, node: For) -> None:
         if node.redirects:
