@@ -112,6 +112,20 @@ def parse_shell(data: bytes | str, path: str = "") -> Script:
     return Script(body, comments, tuple(problems), text)
 
 
+def parse_arithmetic(text: str) -> Arith:
+    """The expression in a text that is known only at run time (the value of a variable, an operand of ``-eq``, ``let``).
+
+    What is no expression is one ``ArithText`` of the whole text.
+    """
+    source = Source(text)
+    scanner = Scanner(source, _Reader([]).parse)
+    try:
+        return read_arithmetic(scanner, 0, len(text))
+    except (ShellSyntaxError, RecursionError):
+        span = source.span(0, len(text))
+        return ArithText(Word((Literal(text, True),), 1, span, text, text))
+
+
 def _decoded(data: bytes | str, problems: list[Problem]) -> str:
     start = Span(1, 1, 1, 1)
     if isinstance(data, str):
@@ -300,12 +314,12 @@ class _Statements:
             node = queue.pop()
             kind = node.type
             begin = self.at(node)
-            if kind in (";", "&") and begin >= at and not node.is_missing:
-                if ended != at or not out or not _BLANK.fullmatch(self.masked, at, begin):
-                    at = self.gap(out, at, begin)
-                    self.stray(out, begin, begin + 1)
-                    at = begin + 1
-                    continue
+            ends = kind in (";", "&") and begin >= at and not node.is_missing
+            if ends and (ended != at or not out or not _BLANK.fullmatch(self.masked, at, begin)):
+                self.gap(out, at, begin)
+                self.stray(out, begin, begin + 1)
+                at = begin + 1
+                continue
             if kind == "comment":
                 if begin >= at:
                     at = self.gap(out, at, begin)

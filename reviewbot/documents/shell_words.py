@@ -162,6 +162,7 @@ class Scanner:
         """Parts outside double quotes, up to a character of ``stop``."""
         text = self.text
         pieces = _Pieces([])
+        part: Part
         i = start
         spaces = " " not in stop
         while i < end:

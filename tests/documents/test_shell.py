@@ -11,8 +11,8 @@ import time
 import pytest
 
 from reviewbot.documents import shell_syntax as syntax
-from reviewbot.documents.shell import parse_shell
-from tests.documents.shape import block
+from reviewbot.documents.shell import parse_arithmetic, parse_shell
+from tests.documents.shape import arith, block
 
 STATEMENTS = [
     ('a b c', 'a b c'),
@@ -205,6 +205,11 @@ def test_static_text(text: str, static: str | None) -> None:
     command = parse_shell(": " + text).body[0]
     assert isinstance(command, syntax.Simple)
     assert command.words[1].static == static
+
+
+@pytest.mark.parametrize(("text", "expected"), [("1+2*x", "(+ 1 (* 2 x))"), ("", "0"), ("a b", "'«a b»'"), ("$(", "'«$(»'"), ("0x10", "16")])
+def test_arithmetic_of_run_time_text(text: str, expected: str) -> None:
+    assert arith(parse_arithmetic(text)) == expected
 
 
 @pytest.mark.parametrize(("text", "comments"), [
