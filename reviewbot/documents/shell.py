@@ -19,8 +19,33 @@ from reviewbot.documents.positions import Problem, Span
 from reviewbot.documents.shell_arith import read_arithmetic
 from reviewbot.documents.shell_source import MAX_DEPTH, ShellSyntaxError, Source
 from reviewbot.documents.shell_syntax import (
-    AndOr, Arith, ArithCommand, ArithFor, Assignment, Background, Block, Broken, Case, CaseArm, Comment, Declaration, For, Function, Group,
-    If, Literal, Pipeline, Redirect, Script, Simple, Statement, Subshell, TestCommand, While, Word,
+    AndOr,
+    Arith,
+    ArithCommand,
+    ArithFor,
+    ArithText,
+    Assignment,
+    Background,
+    Block,
+    Broken,
+    Case,
+    CaseArm,
+    Comment,
+    Declaration,
+    For,
+    Function,
+    Group,
+    If,
+    Literal,
+    Pipeline,
+    Redirect,
+    Script,
+    Simple,
+    Statement,
+    Subshell,
+    TestCommand,
+    While,
+    Word,
 )
 from reviewbot.documents.shell_words import Scanner
 
@@ -41,7 +66,7 @@ _KEYWORD = re.compile(r"(?:if|while|until|for|select|case)(?!\w)")
 _LONE_DOLLAR = re.compile(r"\$(?=\s|\Z)")
 _INNER_HASH = re.compile(r"(\$\{[!#]?\w+(?:\[[^\]\n]*\])?#+)|(?<=[\w.\-/:=@%+,~^*])\#")  # no comment, though the grammar takes it for one
 _HIGH_PLANE = re.compile("[\U000F0000-\U000FFFFD]")
-_TIME = re.compile(r"(^|[;&|({\n])([ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[({]|if\b|for\b|while\b|until\b|case\b))", re.M)
+_TIME = re.compile(r"(^|[;&|({\n])([ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[({]|if\b|for\b|while\b|until\b|case\b))", re.MULTILINE)
 _FUNCTION = re.compile(r"(?:function[ \t]+)?([^\s()<>;&|$'\"]+)[ \t]*(?:\([ \t]*\))?(?:\s|\#[^\n]*\n|\\\n)*")
 _BOUNDARY = frozenset(" \t\n;&|()<>`\\")
 _RESERVED = frozenset({
@@ -52,6 +77,11 @@ _RESERVED = frozenset({
 @lru_cache(maxsize=1)
 def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+@lru_cache(maxsize=1)
+def _comment_query() -> tree_sitter.Query:
+    return tree_sitter.Query(tree_sitter.Language(tree_sitter_bash.language()), "(comment) @c")
 
 
 def parse_shell(data: bytes | str, path: str = "") -> Script:
@@ -82,6 +112,20 @@ def parse_shell(data: bytes | str, path: str = "") -> Script:
     comments = tuple(reader.comments[start] for start in sorted(reader.comments))
     problems.sort(key=lambda problem: problem.span)
     return Script(body, comments, tuple(problems), text)
+
+
+def parse_arithmetic(text: str) -> Arith:
+    """The expression in a text that is known only at run time (the value of a variable, an operand of ``-eq``, ``let``).
+
+    What is no expression is one ``ArithText`` of the whole text.
+    """
+    source = Source(text)
+    scanner = Scanner(source, _Reader([]).parse)
+    try:
+        return read_arithmetic(scanner, 0, len(text))
+    except (ShellSyntaxError, RecursionError):
+        span = source.span(0, len(text))
+        return ArithText(Word((Literal(text, True),), 1, span, text, text))
 
 
 def _decoded(data: bytes | str, problems: list[Problem]) -> str:
@@ -216,7 +260,21 @@ class _Reader:
             self.masks[id(source)] = (source, masked)  # keeps the source alive, so its id stays its own
         region = _Region(source, Scanner(source, self.parse, depth), masked, start, end, depth)
         tree = _parser().parse(masked[start:end].encode("ascii"))
+        if depth == 0 or source.parent is not None:  # else the tree of the text around has shown them already
+            for node in tree_sitter.QueryCursor(_comment_query()).captures(tree.root_node).get("c", ()):
+                self.comment(source, masked, node.start_byte + start, end)
         return _Statements(self, region).block(tree.root_node.children, start, end)
+
+    def comment(self, source: Source, masked: str, start: int, limit: int) -> None:
+        text = source.text
+        if masked[start] != "#" or (start and text[start - 1] not in " \t\n;&|()`"):
+            return
+        found = text.find("\n", start, limit)
+        end = limit if found < 0 else found
+        body = text[start + 1 : end]
+        before = text[text.rfind("\n", 0, start) + 1 : start]
+        span = source.span(start, end)
+        self.comments[(span.line, span.column)] = Comment(body[1:] if body[:1] in (" ", "\t") else body, span, not before.strip(" \t"))
 
 
 class _Statements:
@@ -258,16 +316,16 @@ class _Statements:
             node = queue.pop()
             kind = node.type
             begin = self.at(node)
-            if kind in (";", "&") and begin >= at and not node.is_missing:
-                if ended != at or not out or not _BLANK.fullmatch(self.masked, at, begin):
-                    at = self.gap(out, at, begin)
-                    self.stray(out, begin, begin + 1)
-                    at = begin + 1
-                    continue
+            ends = kind in (";", "&") and begin >= at and not node.is_missing
+            if ends and (ended != at or not out or not _BLANK.fullmatch(self.masked, at, begin)):
+                self.gap(out, at, begin)
+                self.stray(out, begin, begin + 1)
+                at = begin + 1
+                continue
             if kind == "comment":
                 if begin >= at:
                     at = self.gap(out, at, begin)
-                    at = max(at, self.comment(node))
+                    at = max(at, self.to(node))
                 continue
             if begin < at and kind != "ERROR":
                 continue  # read already, with the statement before
@@ -336,18 +394,6 @@ class _Statements:
             (self.reader.faults if error.code == "shell-syntax" else self.reader.problems).append(problem)
             return Broken(self.text[start:end], self.line(start), self.last_line(end)), end
 
-    def comment(self, node: tree_sitter.Node) -> int:
-        start = self.at(node)
-        if self.masked[start] != "#":
-            return start
-        found = self.text.find("\n", start, self.limit)
-        end = self.limit if found < 0 else found
-        body = self.text[start + 1 : end]
-        line_start = self.text.rfind("\n", 0, start) + 1
-        comment = Comment(body[1:] if body[:1] in (" ", "\t") else body, self.source.span(start, end), not self.text[line_start:start].strip(" \t"))
-        self.reader.comments[(comment.span.line, comment.span.column)] = comment
-        return end
-
     # --- statements
 
     def statement(self, node: tree_sitter.Node) -> tuple[Statement, int]:
@@ -375,7 +421,7 @@ class _Statements:
             first = node.children[0]
             return self.statement(first) if first.type in _STATEMENTS else self.simple(start)
         if kind == "list":
-            return self.list(node)
+            return self.and_or(node)
         if kind == "pipeline":
             return self.pipeline(node)
         if kind == "negated_command":
@@ -428,7 +474,7 @@ class _Statements:
             kind = child.type
             begin = self.at(child)
             if kind == "comment":
-                at = max(at, self.comment(child))
+                at = max(at, self.to(child))
             elif begin < at and kind != "ERROR":
                 continue
             elif kind in separators:
@@ -449,7 +495,7 @@ class _Statements:
             out.append((";", piece, self.to(node)))
         return out
 
-    def list(self, node: tree_sitter.Node) -> tuple[Statement, int]:
+    def and_or(self, node: tree_sitter.Node) -> tuple[Statement, int]:
         start = self.at(node)
         items = self.operands(node, frozenset({"&&", "||"}))
         if not items:
@@ -643,17 +689,9 @@ class _Statements:
             self.close(node, node.children[-1], start)
         subject, _ = self.scanner.word(self.blank(start + 4), self.limit, braces=False)
         arms: list[CaseArm] = []
-        at = start
         for child in node.children:
-            if child.type == "comment":
-                self.comment(child)
-            elif child.type == "in" and not child.is_named:
-                at = self.to(child)
-            elif child.type == "case_item":
+            if child.type == "case_item":
                 arms.append(self.arm(child))
-                at = self.to(child)
-            elif child.type == "esac":
-                break
         redirects, stop = self.scanner.redirects(self.to(node), self.limit)
         return Case(subject, tuple(arms), redirects, self.line(start), self.last_line(stop)), stop
 
