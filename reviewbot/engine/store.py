@@ -18,7 +18,7 @@ _YAML_KINDS = ("master", "runners", "workflow", "recipe", "changelog")
 class DocumentStore:
     """Documents of one tree. Nothing is raised for a bad file: it counts as empty, and its problems are told by ``problems``.
 
-    ``bench`` gives the repository's bench, whose own documents are used where there are any. ``scripts`` holds parsed scripts by their text,
+    ``bench`` gives the repository's bench, whose own documents are used where there are any. ``scripts`` holds parsed scripts by text,
     so that whoever evaluates them need not parse them again.
     """
 
