@@ -118,9 +118,12 @@ def parts(revisions: Mapping[str | None, Mapping[str, str | bytes]], runs: Itera
         return FakeTree(revisions[revision])
 
     return Parts(
-        open_tree, lambda tree, settings: FakeDocuments(problems), lambda tree: SimpleNamespace(tree=tree), lambda bench, options: runs,
+        open_tree,
+        lambda tree, bench: FakeDocuments(problems),
+        lambda tree, settings: SimpleNamespace(tree=tree),
+        lambda bench, options: runs,
         lambda root, base, head: {},
-    )  # fmt: skip
+    )
 
 
 def write(root: Path, files: Mapping[str, str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from reviewbot import cli
 from reviewbot.cli import main
 from reviewbot.documents.positions import Problem, Span
-from reviewbot.engine import registry
+from reviewbot.engine.own_rules import OWN_RULES
 from tests import support
 from tests.support import marks, module
 
@@ -23,7 +23,7 @@ FILES = {"a.yaml": "BAD 1\n", "sub/b.yaml": "BAD 2\n"}
 @pytest.fixture
 def reviewbot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
     """A function that runs a command over trees in memory, with one rule: status, output, errors."""
-    known = registry.load_rules() | {"bad-word": module("bad-word", marks)}
+    known = {own.name: own for own in OWN_RULES} | {"bad-word": module("bad-word", marks)}
     monkeypatch.setattr(cli, "_known_rules", lambda: known)
 
     def run(*argv: str, files=FILES, base=None, head=None, **more):  # type: ignore[no-untyped-def]

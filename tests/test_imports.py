@@ -40,7 +40,8 @@ STARTS_PROGRAMS = {"subprocess", "pty", "multiprocessing.popen_fork"}
 
 
 def modules() -> list[Path]:
-    return sorted(path for folder in (PACKAGE, ROOT / "rules") for path in folder.rglob("*.py") if "rules" not in path.relative_to(folder).parts)
+    own = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "rules"]  # the link to rules/
+    return sorted([*own, *(ROOT / "rules").rglob("*.py")])
 
 
 def name_of(path: Path) -> str:

@@ -73,7 +73,8 @@ def test_wheel(python: Path, source: Path, tmp_path: Path):
 def test_sdist_builds_the_same_wheel(python: Path, source: Path, tmp_path: Path):
     sdist = build(python, source, "sdist", tmp_path)
     with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path / "unpacked", filter="data") if hasattr(tarfile, "data_filter") else archive.extractall(tmp_path / "unpacked")
+        trusted = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        archive.extractall(tmp_path / "unpacked", **trusted)
     [unpacked] = (tmp_path / "unpacked").iterdir()
     with zipfile.ZipFile(build(python, unpacked, "wheel", tmp_path)) as wheel:
         names = set(wheel.namelist())
@@ -88,5 +89,6 @@ def test_install(python: Path, source: Path, editable: bool, tmp_path: Path):
     program = python.parent / "reviewbot"
     assert run(program, "--version", cwd=tmp_path) == "reviewbot 0.1.0\n"
     assert "unparsable-file" in run(program, "rules", cwd=tmp_path)
-    where = run(python, "-c", "import reviewbot.rules, reviewbot.settings as s; s.settings_schema(); print(reviewbot.__file__)", cwd=tmp_path)
+    code = "import reviewbot.rules, reviewbot.settings as s; s.settings_schema(); print(reviewbot.__file__)"
+    where = run(python, "-c", code, cwd=tmp_path)
     assert where.startswith(str(source)) is editable

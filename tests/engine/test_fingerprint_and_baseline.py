@@ -55,7 +55,9 @@ def test_baseline_round_trip_is_sorted_and_holds_no_line():
     assert {f.status for f in marked(findings, read_baseline(text))} == {"existing"}
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"version": 2, "findings": []}', '{"version": 1, "findings": [3]}', '{"version": 1}', "[" * 90000])
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"version": 2, "findings": []}', '{"version": 1, "findings": [3]}', '{"version": 1}', "[" * 90000]
+)
 def test_what_is_not_a_baseline(text: str):
     with pytest.raises(BaselineError):
         read_baseline(text)
