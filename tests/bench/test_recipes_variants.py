@@ -266,8 +266,7 @@ HOSTILE = [
     "base: {roles: 5, engine: [1], services: {a: 1}}\nschema: 2\noverride_a: {}",
     "schema: 2\nroles: {a: 5, b: {nodes: [1], engine: {type: [x]}}}\nservices: [1, {placement: 5}, {nodes: x}]",
     "a: [" * 300,
-    "x: &a [1,1,1,1,1,1,1,1,1,1]\ny: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nz: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
-    "base: {a: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c], b: [*c,*c,*c,*c,*c,*c,*c,*c,*c]}\noverride_a: {}",
+    "x: &a [" + "1," * 9 + "1]\ny: &b [" + "*a," * 9 + "*a]\nz: &c [" + "*b," * 9 + "*b]\nbase: {a: [" + "*c," * 9 + "*c]}\noverride_a: {}",
     "name: a\nsweep: {a: [" + "1," * 100 + "1], b: [" + "1," * 100 + "1]}",
     "resources: {agg_nodes: 0, agg_workers: 0, gpus_per_node: 0}\nmodel: {}\nname: ''",
     "resources: {agg_nodes: -1, agg_workers: x, gpus_per_node: [1]}\nbackend: {type: [a]}\nbenchmark: {concurrencies: 4xx}",
