@@ -204,6 +204,7 @@ def test_roles_of_any_name_and_own_engines() -> None:
         (("args: {tp-size: 2}}", "args: {}, engine: vllm}"), "roles.prefill.engine"),
         (("engine: sglang\n", "engine: sglang\ndynamo: {source: {git: a, pypi: b}}\n"), "dynamo.source"),
         (("engine: sglang\n", "engine: sglang\ndynamo: {source: {}}\n"), "dynamo.source"),
+        (("engine: sglang\n", "engine: sglang\ndynamo: {source: {rev: a, wheel: b}}\n"), "dynamo.source"),
         (("frontend: {", "frontend: {placement: {node: last_decode}, "), "frontend.placement.node"),
         (("decode: {nodes: 4, workers: 1, gpus: 16", "decode: {nodes: colocate, workers: 1"), "roles.decode.nodes"),
         (("roles:\n", "roles:\n  agg: {nodes: 1, workers: 1}\n"), "roles.agg"),

@@ -298,6 +298,12 @@ def test_cluster_file() -> None:
     ]
 
 
+def test_a_cluster_file_belongs_to_a_release() -> None:
+    text = b"preflight: false\n"
+    assert not parse_cluster_file(text).ignored and not parse_cluster_file(text, tag="v2.2.1").ignored
+    assert "known from v2.0.0 on" in parse_cluster_file(text, tag="v1.0.68").problems[0].message
+
+
 @pytest.mark.parametrize("text", ["gpus_per_nodes: 4\n", "model_paths: {a: 5}\n", "[1]\n", "", "a: [\n", "default_time_limit: 4:00:00\n"])
 def test_a_cluster_file_that_the_tool_ignores(text: str) -> None:
     found = parse_cluster_file(text.encode())
