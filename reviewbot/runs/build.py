@@ -237,7 +237,7 @@ def recipe_variants(text: str, selector: str, sets: tuple[str, ...] = (), unsets
 @lru_cache(maxsize=4096)
 def cluster_of(text: str) -> ClusterFile:
     """The generated cluster file."""
-    return parse_cluster_file(document_of(text))
+    return parse_cluster_file(text.encode("utf-8", "surrogateescape"))
 
 
 # --- digest ----------------------------------------------------------------------------------------------------------
