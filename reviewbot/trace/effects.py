@@ -7,7 +7,7 @@ stands in an arm of a condition that nobody can decide and that was joined again
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Union
 
 from reviewbot.documents.positions import Site
@@ -37,7 +37,8 @@ class Variable:
     value: str
     exported: bool
     site: Site | None
-    over: Variable | None = None
+    over: Variable | None = field(default=None, compare=False, repr=False)
+    depth: int = field(default=0, compare=False, repr=False)  # how many values stand below this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Copy:
 class Edit:
     """One line changed in a file by a text command. ``before`` or ``after`` is ``None`` where the line was added or deleted.
 
-    ``line`` counts in the file as it was before the edit; ``origin`` is the line of the repository that it came from, where it came from one.
+    ``line`` counts in the file as it was before the edit; ``origin`` the line of the repository that it came from, where there is one.
     """
 
     path: str
@@ -121,6 +122,8 @@ class Exec:
 
     ``environment`` are the exported variables at that moment (prefix assignments included), ``stdin`` a here-document where
     there is one, ``background`` whether ``&`` follows. ``inside`` counts how many containers or remote shells it runs in.
+    ``files`` are the texts of files that the argv names (as a word or behind ``=``) and that the script itself wrote, by the name
+    in the argv: an engine's configuration, for instance.
     """
 
     argv: tuple[str, ...]
@@ -131,6 +134,7 @@ class Exec:
     stdin: str | None = None
     certain: bool = True
     inside: tuple[str, ...] = ()
+    files: Mapping[str, FileText] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,7 @@ class Submit:
 
     ``recipe`` is the file argument as given (selector included), ``path`` the file in the virtual file system, ``text`` its
     content with the provenance of every line (``None`` where it is not known), ``cluster`` the generated ``srtslurm.yaml``.
+    ``origin`` is the file of the repository that ``path`` is or was copied from; ``sets`` and ``unsets`` are the values of ``--set`` and ``--unset``.
     """
 
     tool: str
@@ -151,6 +156,9 @@ class Submit:
     text: FileText | None = None
     cluster: FileText | None = None
     certain: bool = True
+    origin: str | None = None
+    sets: tuple[str, ...] = ()
+    unsets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +186,17 @@ class Refuse:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """A program needs a file that is known not to exist: ``path`` relative to the repository where it lies in it, ``name`` as given, ``program`` who asked."""
+
+    path: str
+    name: str
+    program: str
+    site: Site
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Assume:
     """A condition that cannot be known and was taken as stated, since its other arm only refuses."""
 
@@ -195,4 +214,4 @@ class Limit:
     certain: bool = True
 
 
-Effect = Union[Assign, Checkout, Copy, Edit, EditCommand, OpaqueEdit, Exec, Submit, Enter, Refuse, Assume, Limit]
+Effect = Union[Assign, Checkout, Copy, Edit, EditCommand, OpaqueEdit, Exec, Submit, Enter, Refuse, Missing, Assume, Limit]
