@@ -67,7 +67,8 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """What is known of one model; equal only to itself. ``arch`` holds the numbers under their ``config.json`` names; a missing one is unknown."""
+    """What is known of one model; equal only to itself. ``arch`` holds the numbers under their ``config.json`` names; a missing one is
+    unknown."""
 
     name: str
     family: str | None
@@ -85,7 +86,8 @@ class Model:
         return value
 
     def checkpoint(self, precision: str) -> Checkpoint | None:
-        """The checkpoint in ``precision`` (``fp4``, ``fp8``, ``nvfp4``, ``bf16``, ``int4`` ...): the exact name first, else the one published in that width."""
+        """The checkpoint in ``precision`` (``fp4``, ``fp8``, ``nvfp4``, ``bf16``, ``int4`` ...): the exact name first, else the one
+        published in that width."""
         wanted = precision.lower().replace("-", "_")
         for one in self.checkpoints:
             if one.precision == wanted:
@@ -134,7 +136,8 @@ def _key(text: str) -> str:
 
 
 def model_from_data(data: Mapping[str, Any]) -> Model:
-    """A model from the content of its file. Raises ``ModelError`` where the content does not have the form of ``schemas/model.schema.json``."""
+    """A model from the content of its file. Raises ``ModelError`` where the content does not have the form of
+    ``schemas/model.schema.json``."""
     try:
         if data["version"] != 1:
             raise ModelError(f"model file version {data['version']!r}: only 1 is known")
@@ -199,8 +202,8 @@ def all_models(*directories: Path) -> Mapping[str, Model]:
 
 
 def find_model(name: str, *directories: Path) -> Model | None:
-    """The model that ``name`` means: its name, an alias, a Hugging Face id, or a path or id whose last part is one of those or continues one
-    with a dash. The longest match wins; ``None`` where nothing matches."""
+    """The model that ``name`` means: its name, an alias, a Hugging Face id, or a path or id whose last part is one of those or continues
+    one with a dash. The longest match wins; ``None`` where nothing matches."""
     names = _catalogue((DIRECTORY, *directories))[1]
     wanted = _key(name)
     if wanted in names:
@@ -228,11 +231,12 @@ def names() -> Iterator[str]:
 
 _ARCH_KEYS = (
     "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim", "kv_lora_rank", "qk_rope_head_dim",
-    "qk_nope_head_dim", "v_head_dim", "q_lora_rank", "first_k_dense_replace", "intermediate_size", "moe_intermediate_size", "n_routed_experts",
-    "n_shared_experts", "num_experts_per_tok", "vocab_size", "max_position_embeddings", "num_nextn_predict_layers", "tie_word_embeddings",
-    "index_n_heads", "index_head_dim", "index_topk", "indexer_types", "sliding_window", "o_groups", "o_lora_rank", "compress_ratios", "hc_mult",
-    "num_hash_layers", "routed_expert_hidden_size", "full_attn_layers", "full_attention_interval", "linear_num_key_heads", "linear_key_head_dim",
-    "linear_num_value_heads", "linear_value_head_dim", "linear_conv_kernel_dim", "shared_expert_intermediate_size", "attention_bias",
+    "qk_nope_head_dim", "v_head_dim", "q_lora_rank", "first_k_dense_replace", "intermediate_size", "moe_intermediate_size",
+    "n_routed_experts", "n_shared_experts", "num_experts_per_tok", "vocab_size", "max_position_embeddings", "num_nextn_predict_layers",
+    "tie_word_embeddings", "index_n_heads", "index_head_dim", "index_topk", "indexer_types", "sliding_window", "o_groups", "o_lora_rank",
+    "compress_ratios", "hc_mult", "num_hash_layers", "routed_expert_hidden_size", "full_attn_layers", "full_attention_interval",
+    "linear_num_key_heads", "linear_key_head_dim", "linear_num_value_heads", "linear_value_head_dim", "linear_conv_kernel_dim",
+    "shared_expert_intermediate_size", "attention_bias",
 )  # fmt: skip
 
 _RENAMED = {"num_experts": "n_routed_experts", "num_local_experts": "n_routed_experts", "mtp_num_hidden_layers": "num_nextn_predict_layers"}

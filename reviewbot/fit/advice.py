@@ -13,7 +13,8 @@ MOST_GPUS = 128
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A layout that works, in how many nodes, and a sentence that says so; ``layout`` is ``None`` where the given one works or none does."""
+    """A layout that works, in how many nodes, and a sentence that says so; ``layout`` is ``None`` where the given one works or none
+    does."""
 
     layout: Layout | None
     nodes: int | None

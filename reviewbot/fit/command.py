@@ -29,7 +29,8 @@ class UsageError(Exception):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``reviewbot fit``. Sizes are in the engine's own notation; ``--ep`` above 1 turns expert parallelism on."""
     parser.add_argument("model", metavar="MODEL", help="name, alias, Hugging Face id, or a model file (.json)")
-    parser.add_argument("--gpu", required=True, help=f"one of {', '.join(all_gpus())}")
+    parser.add_argument("--gpu", required=True, help=f"one of {', '.join(all_gpus())}, or another with --gpu-memory-gib")
+    parser.add_argument("--gpu-memory-gib", type=float, help="usable memory of the GPU in GiB (2**30 bytes), where it is not a known one")
     parser.add_argument("--engine", required=True, help=f"one of {', '.join(ENGINES)}")
     parser.add_argument("--precision", help="of the weights: fp4, fp8, nvfp4, mxfp4, int4, bf16 ... (default: what the id is published in)")
     parser.add_argument("--engine-version", help="as 0.33.0; padding and defaults differ by version (default: the newest known)")
@@ -97,13 +98,28 @@ def _model(name: str, directories: Sequence[str]) -> Model:
     return model
 
 
-def _checkpoint(model: Model, name: str, precision: str | None) -> Checkpoint:
+def _gpu(name: str, memory: float | None) -> Gpu:
+    known = find_gpu(name)
+    if memory is not None:
+        if not 1 <= memory <= 4096:
+            raise UsageError(f"{memory:g} GiB is not a size of a GPU")
+        if known is not None:
+            return replace(known, usable_gib=memory, measured=True)
+        return Gpu(name, "", "", round(memory * GIB / 1e9, 1), memory, True, 8, "")
+    if known is None:
+        raise UsageError(f"the GPU {name!r} is not known; known: {', '.join(all_gpus())}; give --gpu-memory-gib for another")
+    return known
+
+
+def _checkpoint(model: Model, name: str, precision: str | None, gpu: Gpu) -> Checkpoint:
     by_id = model.checkpoint_of(name) if "/" in name else None
     if precision is None:
         if by_id is None and not model.checkpoints:
             raise UsageError(f"{model.name} has no checkpoint")
         return by_id or model.checkpoints[0]
     chosen = model.checkpoint(precision)
+    if precision.lower() == "fp4" and gpu.vendor == "amd" and chosen is not None and chosen.precision.startswith("nvfp4"):
+        chosen = model.checkpoint("mxfp4") or chosen
     if by_id is not None and by_id.precision != "bf16" and (chosen is None or precision.lower() in ("fp4", "fp8")):
         return by_id  # the id says more than the width
     if chosen is None:
@@ -134,22 +150,22 @@ def _layout(args: argparse.Namespace, engine: str) -> Layout:
         redundant_experts=args.redundant_experts, eplb=bool(args.redundant_experts), mtp=args.mtp, draft_gib=args.draft_gib,
         moe_backend=args.moe_backend, all_to_all=args.all_to_all, moe_dense_tp=args.moe_dense_tp, dp_lm_head=args.dp_lm_head,
         kv_dtype=args.kv_dtype, utilization=args.utilization, max_model_len=args.max_model_len, max_num_seqs=args.max_num_seqs,
-        max_num_batched_tokens=args.max_num_batched_tokens, concurrency=args.concurrency, partition=partition, language_only=args.language_only,
+        max_num_batched_tokens=args.max_num_batched_tokens, concurrency=args.concurrency, partition=partition,
+        language_only=args.language_only,
     )  # fmt: skip
 
 
 def run(args: argparse.Namespace, out: TextIO | None = None, err: TextIO | None = None) -> int:
-    """Answers ``reviewbot fit``: 0 where the layout (or any of the table) fits or is tight or cannot be told, 1 where it does not, 2 on bad usage."""
+    """Answers ``reviewbot fit``: 0 where the layout (or any of the table) fits or is tight or cannot be told, 1 where it does not, 2 on
+    bad usage."""
     out, err = out or sys.stdout, err or sys.stderr
     try:
         engine = _ENGINE_NAMES.get(args.engine.lower(), args.engine.lower())
         if engine not in ENGINES:
             raise UsageError(f"the engine {args.engine!r} is not known; known: {', '.join(ENGINES)}")
-        gpu = find_gpu(args.gpu)
-        if gpu is None:
-            raise UsageError(f"the GPU {args.gpu!r} is not known; known: {', '.join(all_gpus())}")
+        gpu = _gpu(args.gpu, args.gpu_memory_gib)
         model = _model(args.model, args.models)
-        checkpoint = _checkpoint(model, args.model, args.precision)
+        checkpoint = _checkpoint(model, args.model, args.precision, gpu)
         layout = _layout(args, engine)
         single = any(value is not None for value in (args.tp, args.pp, args.dp, args.ep))
         if single:
@@ -243,11 +259,13 @@ def _table(model: Model, checkpoint: Checkpoint, gpu: Gpu, base: Layout, most: i
     size = _size_of(model, checkpoint)
     head = f"{size / 1e9:,.1f} GB = {size / GIB:,.1f} GiB of weights" if size is not None else "weights not known"
     print(
-        f"{model.name} in {checkpoint.precision} ({head}) on up to {most} x {gpu.name.upper()} ({gpu.usable_gib:.2f} GiB usable), {base.engine}",
+        f"{model.name} in {checkpoint.precision} ({head}) "
+        f"on up to {most} x {gpu.name.upper()} ({gpu.usable_gib:.2f} GiB usable), {base.engine}",
         file=out,
     )
     print(
-        f"{'GPUs':>4} {'TP':>3} {'PP':>3} {'DP':>3} {'EP':>4}  {'weights/GPU':<{_BAR}} {'GiB':>7} {'of GPU':>6} {'KV tokens':>12} {'requests':>9}  verdict",
+        f"{'GPUs':>4} {'TP':>3} {'PP':>3} {'DP':>3} {'EP':>4}  "
+        f"{'weights/GPU':<{_BAR}} {'GiB':>7} {'of GPU':>6} {'KV tokens':>12} {'requests':>9}  verdict",
         file=out,
     )
     for one in reports:
@@ -258,8 +276,9 @@ def _table(model: Model, checkpoint: Checkpoint, gpu: Gpu, base: Layout, most: i
         requests = f"{one.requests[0]:.1f}" if one.requests is not None else "-"
         note = f"  {one.constraints[0].message}" if one.constraints else ""
         attention = "a" if layout.dp_attention else ""
-        print(f"{one.gpus:>4} {layout.tp:>3} {layout.pp:>3} {f'{layout.dp}{attention}':>3} {layout.ep:>4}  {_bar(one.share)} {weights} {share} "
-              f"{tokens:>12} {requests:>9}  {_painted(one.verdict, out)}{note}", file=out)  # fmt: skip
+        sizes = f"{one.gpus:>4} {layout.tp:>3} {layout.pp:>3} {f'{layout.dp}{attention}':>3} {layout.ep:>4}"
+        held = f"{_bar(one.share)} {weights} {share} {tokens:>12} {requests:>9}"
+        print(f"{sizes}  {held}  {_painted(one.verdict, out)}{note}", file=out)
     print(advice.text, file=out)
     return 0 if usable else 1
 

@@ -363,7 +363,8 @@ def _partition(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
         return None
     even = stages(Layout(case.layout.engine, pp=pp), layers)
     stated = ",".join(map(str, partition))
-    message = f"partition {stated} has {len(partition)} stages and {sum(partition)} layers, not {pp} and {layers}: {','.join(map(str, even))} would do"
+    message = f"partition {stated} has {len(partition)} stages and {sum(partition)} layers, not {pp} and {layers}"
+    message += f": {','.join(map(str, even))} would do"
     return message, "stages", len(partition), (pp,)
 
 

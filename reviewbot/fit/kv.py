@@ -12,8 +12,8 @@ from reviewbot.fit.layout import Layout, split_of, stages
 
 @dataclass(frozen=True, slots=True)
 class KvCost:
-    """``per_token`` bytes (``None``: not linear in tokens, cannot be told), ``highest`` where an engine without a hybrid cache manager takes more;
-    ``per_request`` bytes of recurrent state or window; ``why`` explains."""
+    """``per_token`` bytes (``None``: not linear in tokens, cannot be told), ``highest`` where an engine without a hybrid cache manager
+    takes more; ``per_request`` bytes of recurrent state or window; ``why`` explains."""
 
     per_token: float | None
     highest: float | None
@@ -67,8 +67,8 @@ def _stage(model: Model, layers: tuple[int, ...], size: float, name: str, tp: in
         if model.family == "k3":
             full = {int(one) - 1 for one in model.arch["full_attn_layers"]}
             held = tuple(one for one in layers if one in full)
-            state = (len(layers) - len(held)) * _recurrent(model.number("kda_heads"), model.number("kda_head_dim"), model.number("kda_head_dim"),
-                                                           3 * model.number("kda_heads") * model.number("kda_head_dim"), 4, tp)  # fmt: skip
+            heads, head = model.number("kda_heads"), model.number("kda_head_dim")
+            state = (len(layers) - len(held)) * _recurrent(heads, head, head, 3 * heads * head, model.number("short_conv_kernel_size"), tp)
         each = latent * size
         if model.family == "dsa" and name == "fp8" and engine in ("vllm", "sglang"):
             # fp8 latent, four fp32 scales, rope in bf16

@@ -37,7 +37,8 @@ class Layout:
     redundant_experts: int = 0
     eplb: bool = False
     mtp: bool = False
-    draft_gib: float = 0.0  # weights of a separate draft model on each GPU
+    draft_gib: float = 0.0  # weights of a separate draft model on each GPU, where they are known
+    separate_draft: bool = False  # a draft model of its own, whose size is not known
     moe_backend: str | None = None
     all_to_all: str | None = None
     moe_dense_tp: int | None = None
@@ -80,7 +81,8 @@ def at_least(version: Version | None, *bound: int) -> bool:
 
 @lru_cache(maxsize=8192)
 def split_of(layout: Layout) -> Split:
-    """The normalised split. Sizes that do not divide are rounded down to at least one; ``constraints`` says what the engine thinks of them."""
+    """The normalised split. Sizes that do not divide are rounded down to at least one; ``constraints`` says what the engine thinks of
+    them."""
     tp, dp, cp = layout.tp, layout.dp, max(1, layout.cp)
     if layout.engine == "sglang":
         replicas = dp if layout.dp_attention else 1
@@ -256,8 +258,8 @@ class _Reader:
 def layout_of(
     server: Server, point_row: Mapping[str, Any], *, version: Version | None = None, gpus_per_node: int | None = None
 ) -> Layout | None:
-    """The layout of a server of a run, from its flags in its engine's notation. ``point_row`` adds what flags do not say (concurrency, a draft
-    that the row asks for). ``None`` where the engine is not one of ``ENGINES`` or a size that decides the layout is not known."""
+    """The layout of a server of a run, from its flags in its engine's notation. ``point_row`` adds what flags do not say (concurrency, a
+    draft that the row asks for). ``None`` where the engine is not one of ``ENGINES`` or a size that decides the layout is not known."""
     engine = {"trt": "trtllm", "tensorrt-llm": "trtllm", "trt-llm": "trtllm"}.get(server.engine.lower(), server.engine.lower())
     if engine not in ENGINES:
         return None
@@ -274,7 +276,7 @@ def layout_of(
                     sizes[field] = value
         expert = read.flag("enable-expert-parallel", "enable_expert_parallel") if engine in ("vllm", "atom") else False
         attention = read.flag("enable-dp-attention", "enable_dp_attention") or read.flag("enable-attention-dp", "enable_attention_dp")
-        mtp = _speculates(read, engine)
+        mtp, separate = _speculates(read, engine)
         eplb = read.flag("enable-eplb")
         if engine == "sglang" and (read.text("moe-a2a-backend") or "none") != "none":
             sizes["ep"] = sizes.get("tp", 1)  # an all-to-all backend spreads experts over all ranks
@@ -319,6 +321,7 @@ def layout_of(
         redundant_experts=redundant,
         eplb=eplb,
         mtp=mtp,
+        separate_draft=separate,
         moe_backend=read.optional("moe-backend", "moe-runner-backend", "moe_config.backend"),
         all_to_all=read.optional("moe-a2a-backend", "all2all-backend"),
         moe_dense_tp=read.optional_number("moe-dense-tp-size") if engine == "sglang" else None,
@@ -337,14 +340,19 @@ def layout_of(
     )
 
 
-def _speculates(read: _Reader, engine: str) -> bool:
-    """Whether the draft layers of the checkpoint itself are loaded."""
+def _speculates(read: _Reader, engine: str) -> tuple[bool, bool]:
+    """Whether the draft layers of the checkpoint itself are loaded, and whether another draft model is."""
     if engine == "sglang":
         algorithm = read.text("speculative-algorithm")
-        return algorithm is not None and algorithm.upper() in ("EAGLE", "NEXTN") and read.optional("speculative-draft-model-path") is None
+        if algorithm is None:
+            return False, False
+        separate = read.setting("speculative-draft-model-path") is not None
+        return not separate and algorithm.upper() in ("EAGLE", "NEXTN"), separate
     if engine == "trtllm":
-        kind = read.optional("speculative_config.decoding_type", "decoding_type")
-        return kind is not None and kind.upper() == "MTP"
-    config = read.optional("speculative-config") or ""
-    method = read.optional("method", "speculative_config.method") or ""
-    return "mtp" in config.lower() or "mtp" in method.lower()
+        kind = (read.optional("speculative_config.decoding_type", "decoding_type") or "").upper()
+        return kind == "MTP", bool(kind) and kind not in ("MTP", "NGRAM")
+    config = (read.optional("speculative-config") or "").lower()
+    method = (read.optional("speculative_config.method", "method") or "").lower()
+    own = "mtp" in config or "mtp" in method
+    stated = bool(config) or bool(method)
+    return own, stated and not own and "ngram" not in config + method

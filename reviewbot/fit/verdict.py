@@ -22,7 +22,8 @@ _NONLINEAR_LIMIT = 93 * 1024
 """Bytes a token that the cache of DeepSeek V4 took at most on one machine (vllm issue 51041: 4 to 93 KiB)."""
 
 _CLOSE_UTILIZATION = 0.95
-"""From this fraction of the memory on, published vLLM runs ran out of it after start (KV plus graphs and workspaces outside of the budget)."""
+"""From this fraction of the memory on, published vLLM runs ran out of it after start (KV plus graphs and workspaces outside of the
+budget)."""
 
 _WEIGHTS_ERROR = 0.03
 """Part of the weights by which the arithmetic may be too high; nothing is refused on less."""
@@ -342,27 +343,34 @@ def report_data(report: Report) -> dict[str, Any]:
         "weights_by_class_gib": {name: _rounded(value) for name, value in sorted(report.groups.items())},
         "weights_share": _rounded(report.share),
         "kv_bytes_per_token": _rounded(report.kv_bytes_per_token),
-        "overhead_gib": None if report.overhead_gib is None else {"low": _rounded(report.overhead_gib[0]), "high": _rounded(report.overhead_gib[1])},
+        "overhead_gib": _range(report.overhead_gib),
         "usable_gib": report.gpu.usable_gib,
         "budget_gib": _rounded(report.budget_gib),
         "fraction": {"value": report.budget.fraction, "stated": report.budget.stated},
-        "left_gib": None if report.left_gib is None else {"low": _rounded(report.left_gib[0]), "high": _rounded(report.left_gib[1])},
+        "left_gib": _range(report.left_gib),
         "kv_tokens": None if report.kv_tokens is None else sum(report.kv_tokens) // 2,
         "kv_tokens_range": None if report.kv_tokens is None else list(report.kv_tokens),
         "context": report.context,
         "concurrency": layout.concurrency,
-        "requests": None if report.requests is None else {"low": _rounded(report.requests[0]), "high": _rounded(report.requests[1])},
+        "requests": _range(report.requests),
         "verdict": report.verdict,
         "memory_verdict": report.memory,
         "reason": report.reason,
         "least_fraction": report.least_fraction,
         "constraints": [
-            {"rule": one.rule, "engine": one.engine, "message": one.message, "source": one.source, "of": one.of, "value": one.value, "valid": list(one.valid)}
+            {
+                "rule": one.rule, "engine": one.engine, "message": one.message, "source": one.source,
+                "of": one.of, "value": one.value, "valid": list(one.valid),
+            }
             for one in report.constraints
         ],
         "doubts": list(report.doubts),
         "steps": [{"name": one.name, "value": _rounded(one.value), "unit": one.unit, "text": one.text} for one in report.steps],
     }  # fmt: skip
+
+
+def _range(value: tuple[float, float] | None) -> dict[str, float | None] | None:
+    return None if value is None else {"low": _rounded(value[0]), "high": _rounded(value[1])}
 
 
 def _rounded(value: float | None) -> float | None:

@@ -85,8 +85,8 @@ def expert_padding(form: str, layout: Layout, gpu: Gpu | None, family: str | Non
 
 
 def loaded_format(tensor: Tensor, layout: Layout, gpu: Gpu | None) -> str:
-    """The number format of ``tensor`` once loaded: GPUs without MXFP8 arithmetic hold such attention and dense layers in bf16; routed and shared
-    experts keep their bytes (weight-only kernels)."""
+    """The number format of ``tensor`` once loaded: GPUs without MXFP8 arithmetic hold such attention and dense layers in bf16; routed
+    and shared experts keep their bytes (weight-only kernels)."""
     if tensor.format == "mxfp8" and tensor.split not in ("expert", "shared") and gpu is not None and gpu.architecture in ("sm90", "gfx942"):
         return "bf16"
     return tensor.format
@@ -157,8 +157,8 @@ def weights_layout(layout: Layout) -> Layout:
 
 @lru_cache(maxsize=4096)
 def weights(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | None = None) -> tuple[StageWeights, ...]:
-    """The weights of each pipeline stage. Raises ``ModelError`` where the model's facts do not suffice; an empty tuple is a partition that is
-    not possible."""
+    """The weights of each pipeline stage. Raises ``ModelError`` where the model's facts do not suffice; an empty tuple is a partition
+    that is not possible."""
     split = split_of(layout)
     count = model.number("num_hidden_layers")
     parts = stages(layout, count)

@@ -68,7 +68,7 @@ def test_checkpoint_is_as_large_as_published(model, checkpoint) -> None:  # type
 
 def test_published_v3_weights_include_the_draft_embedding() -> None:
     model = all_models()["deepseek-r1"]
-    assert checkpoint_bytes(model, model.checkpoint("fp8")) == pytest.approx(688.59e9, rel=0.001)  # type: ignore[arg-type]
+    assert checkpoint_bytes(model, model.checkpoint("fp8")) == pytest.approx(688.59e9, rel=0.001)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ def _server(engine: str, environment: Mapping[str, str] = MappingProxyType({}), 
 
 def test_vllm() -> None:
     server = _server(
-        "vllm", **{"tensor-parallel-size": "4", "data-parallel-size": "2", "enable-expert-parallel": "true", "decode-context-parallel-size": "2",
+        "vllm", **{"tensor-parallel-size": "4", "data-parallel-size": "2", "enable-expert-parallel": "true",
+                   "decode-context-parallel-size": "2",
                    "gpu-memory-utilization": "0.9", "max-model-len": "8192", "kv-cache-dtype": "fp8"},
     )  # fmt: skip
     layout = layout_of(server, {"conc": 64})
