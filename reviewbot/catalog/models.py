@@ -159,6 +159,7 @@ def model_from_data(data: Mapping[str, Any]) -> Model:
             for name, value in checkpoint.layout.items():
                 if isinstance(value, str) and value not in FORMATS:
                     raise ModelError(f"{data['name']}: {checkpoint.precision}: {name}: format {value!r} is not known")
+        _check_arch(data["arch"])
         return Model(
             name=data["name"],
             family=data["family"],
@@ -170,6 +171,31 @@ def model_from_data(data: Mapping[str, Any]) -> Model:
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"not a model file: {type(error).__name__}: {error}") from None
+
+
+_MOST_LAYERS = 10_000
+_LISTS = {"indexer_types": str, "compress_ratios": int, "full_attn_layers": int}
+
+
+def _check_arch(arch: Mapping[str, Any]) -> None:
+    """Raises ``ModelError`` for numbers that no model can have."""
+    for key, value in arch.items():
+        if isinstance(value, (list, tuple)):
+            kind = _LISTS.get(key)
+            if kind is None or len(value) > _MOST_LAYERS or not all(isinstance(one, kind) for one in value):
+                raise ModelError(f"{key} is not a list of {kind.__name__ if kind else 'anything known'}")
+        elif key in _LISTS or not isinstance(value, (int, float, bool)):
+            raise ModelError(f"{key} is not of the right kind: {value!r:.40}")
+        elif not 0 <= value < 1 << 48:
+            raise ModelError(f"{key} is out of range: {value}")
+    layers, drafts = arch.get("num_hidden_layers", 0), arch.get("num_nextn_predict_layers", 0)
+    if (
+        not 1 <= layers <= _MOST_LAYERS
+        or drafts > _MOST_LAYERS
+        or arch.get("full_attention_interval", 1) < 1
+        or arch.get("hidden_size", 0) < 1
+    ):
+        raise ModelError("the number of layers or their interval is out of range")
 
 
 def read_model(path: Path) -> Model:
@@ -273,13 +299,15 @@ def model_file_from_config(config: Mapping[str, Any], name: str, source: str, hf
         "assumed": True,
         "source": f"{source} (quantization_config)" if text.get("quantization_config") else f"{source} (unquantised)",
     }
+    arch = {key: value for key, value in arch.items() if value is not None}
+    _check_arch(arch)
     return {
         "version": 1,
         "name": name,
         "aliases": [],
         "architectures": architectures,
         "family": family,
-        "arch": {key: value for key, value in arch.items() if value is not None},
+        "arch": arch,
         "checkpoints": [checkpoint],
         "sources": {"arch": source},
     }

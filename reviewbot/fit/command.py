@@ -14,8 +14,8 @@ from typing import Any, TextIO
 from reviewbot.catalog.gpus import GIB, Gpu, all_gpus, find_gpu
 from reviewbot.catalog.models import Checkpoint, Model, ModelError, all_models, find_model, model_file_from_config
 from reviewbot.catalog.tensors import checkpoint_bytes, parameters
-from reviewbot.fit.advice import advise
-from reviewbot.fit.layout import ENGINES, Layout, parse_version
+from reviewbot.fit.advice import advise, advise_table
+from reviewbot.fit.layout import ENGINES, MOST_RANKS, Layout, parse_version
 from reviewbot.fit.table import table
 from reviewbot.fit.verdict import Report, fit, report_data
 
@@ -37,17 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--models", action="append", default=[], metavar="DIR", help="a directory with model files of your own")
     layout = parser.add_argument_group("one layout (without: a table)")
-    layout.add_argument("--tp", "--tensor-parallel-size", type=_size, dest="tp")
-    layout.add_argument("--pp", "--pipeline-parallel-size", type=_size, dest="pp")
-    layout.add_argument("--dp", "--data-parallel-size", type=_size, dest="dp")
-    layout.add_argument("--ep", "--expert-parallel-size", type=_size, dest="ep")
-    layout.add_argument("--cp", type=_size, help="prefill (vLLM) or attention (SGLang) context parallel")
-    layout.add_argument("--dcp", type=_size, help="decode context parallel")
+    layout.add_argument("--tp", "--tensor-parallel-size", type=_ranks, dest="tp")
+    layout.add_argument("--pp", "--pipeline-parallel-size", type=_ranks, dest="pp")
+    layout.add_argument("--dp", "--data-parallel-size", type=_ranks, dest="dp")
+    layout.add_argument("--ep", "--expert-parallel-size", type=_ranks, dest="ep")
+    layout.add_argument("--cp", type=_ranks, help="prefill (vLLM) or attention (SGLang) context parallel")
+    layout.add_argument("--dcp", type=_ranks, help="decode context parallel")
     layout.add_argument("--dp-attention", action="store_true", help="DP-attention (SGLang, TensorRT-LLM, ATOM)")
     layout.add_argument("--mtp", action="store_true", help="load the draft layers of the checkpoint")
     layout.add_argument("--redundant-experts", type=_count, default=0)
-    layout.add_argument("--nodes", type=_size)
-    layout.add_argument("--gpus-per-node", type=_size)
+    layout.add_argument("--nodes", type=_ranks)
+    layout.add_argument("--gpus-per-node", type=_ranks)
     parser.add_argument("--max-gpus", type=_size, help="of the table (default: one node)")
     parser.add_argument("--kv-dtype", "--kv-cache-dtype", dest="kv_dtype")
     parser.add_argument("--utilization", type=_fraction, help="gpu-memory-utilization, mem-fraction-static or free_gpu_memory_fraction")
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--concurrency", type=_size)
     parser.add_argument("--moe-backend")
     parser.add_argument("--moe-a2a-backend", dest="all_to_all")
-    parser.add_argument("--moe-dense-tp-size", type=_size, dest="moe_dense_tp")
+    parser.add_argument("--moe-dense-tp-size", type=_ranks, dest="moe_dense_tp")
     parser.add_argument("--enable-dp-lm-head", action="store_true", dest="dp_lm_head")
     parser.add_argument("--language-model-only", action="store_true", dest="language_only")
     parser.add_argument("--draft-gib", type=float, default=0.0, help="weights of a separate draft model on each GPU, in GiB")
@@ -68,6 +68,13 @@ def _size(text: str) -> int:
     value = int(text)
     if not 1 <= value <= 1 << 30:
         raise argparse.ArgumentTypeError(f"{text} is not a positive size")
+    return value
+
+
+def _ranks(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= MOST_RANKS:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of ranks from 1 to {MOST_RANKS}")
     return value
 
 
@@ -239,8 +246,7 @@ def _painted(verdict: str, out: TextIO) -> str:
 def _table(model: Model, checkpoint: Checkpoint, gpu: Gpu, base: Layout, most: int, form: str, out: TextIO) -> int:
     reports = table(model, checkpoint, gpu, base, most)
     usable = any(one.verdict != "does-not-fit" for one in reports)
-    largest = reports[-1]
-    advice = advise(next((one for one in reports if one.verdict == "fits"), largest)) if usable else advise(largest)
+    advice = advise_table(reports)
     if form == "json":
         data = {
             "version": 1,

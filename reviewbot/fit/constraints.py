@@ -82,7 +82,7 @@ def _rule(
 
 def nearest(value: int, valid: Callable[[int], bool], limit: int = 1024) -> tuple[int, ...]:
     """The nearest valid number below ``value`` and the nearest above it."""
-    below = next((one for one in range(value - 1, 0, -1) if valid(one)), None)
+    below = next((one for one in range(min(value - 1, limit), 0, -1) if valid(one)), None)
     above = next((one for one in range(value + 1, limit + 1) if valid(one)), None)
     return tuple(one for one in (below, above) if one is not None)
 

@@ -10,6 +10,9 @@ from typing import Any
 
 from reviewbot.runs.model import Server, Setting
 
+MOST_RANKS = 4096
+"""The largest size of any kind of parallelism; a larger one is no layout."""
+
 ENGINES = ("vllm", "sglang", "trtllm", "atom")
 
 Version = tuple[int, ...]
@@ -271,7 +274,7 @@ def layout_of(
             if field in names:
                 value = read.number(*names[field])
                 if value is not None:
-                    if value < 1:
+                    if not 1 <= value <= MOST_RANKS:
                         return None
                     sizes[field] = value
         expert = read.flag("enable-expert-parallel", "enable_expert_parallel") if engine in ("vllm", "atom") else False

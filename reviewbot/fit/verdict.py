@@ -273,13 +273,15 @@ def _judge(
     if uncertain:
         return "cannot-tell", uncertain[0], None
     if single is None:
-        worst_case = _NONLINEAR_LIMIT * (context or _LEAST_CONTEXT) / GIB
+        whole_context = layout.engine in ("vllm", "atom")
+        tokens = context if whole_context and context else _LEAST_CONTEXT
+        worst_case = _NONLINEAR_LIMIT * tokens / GIB
         if left[0] <= 0:
             return "tight", f"{left[0]:.1f} to {left[1]:.1f} GiB are left for the cache, depending on overhead", None
-        if layout.max_model_len and left[0] >= worst_case and model.family == "dsv4":
+        if model.family == "dsv4" and left[0] >= worst_case + error * limit.share:
             return (
                 "fits",
-                f"at least {left[0]:.1f} GiB are left, above the {worst_case:.1f} GiB that a request of {context:,} tokens may take",
+                f"at least {left[0]:.1f} GiB are left, above the {worst_case:.1f} GiB that {tokens:,} tokens may take",
                 None,
             )
         return "cannot-tell", f"{left[0]:.1f} GiB at least are left for the cache; {cost.why}", None

@@ -99,6 +99,14 @@ def test_fp4_on_amd_is_mxfp4() -> None:
     assert _json("qwen3.5", "--gpu", "b200", "--precision", "fp4", "--engine", "sglang", "--tp", "8")["precision"] == "nvfp4"
 
 
+def test_text_table_tells_the_smallest_and_its_headroom() -> None:
+    code, out, _ = _run("llama-3.1-70b", "--gpu", "h100", "--precision", "bf16", "--engine", "vllm", "--max-model-len", "8192")
+    assert code == 0
+    last = out.splitlines()[-1]
+    assert last.startswith("smallest that fits: TP 4 on 4 GPUs, 1 node of 8: 32.9 GiB of weights a GPU;")
+    assert "requests of 8,192 tokens" in last
+
+
 def test_text_steps() -> None:
     code, out, _ = _run("glm-5.2", "--gpu", "h200", "--precision", "fp8", "--engine", "vllm", "--tp", "8")
     assert code == 0

@@ -65,6 +65,7 @@ def test_atom_dp_attention() -> None:
         _server("vllm", **{"tensor-parallel-size": None}),
         _server("vllm", **{"tensor-parallel-size": "$TP"}),
         _server("vllm", **{"tensor-parallel-size": "0"}),
+        _server("vllm", **{"tensor-parallel-size": "1000000000000"}),
         _server("vllm", **{"enable-expert-parallel": None}),
         _server("sglang", **{"tp-size": "8", "speculative-algorithm": None}),
         _server("tilert", tp="8"),

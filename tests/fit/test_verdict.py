@@ -124,7 +124,7 @@ def test_fractions_mean_different_things() -> None:
 
 
 def test_nonlinear_cache_is_not_computed() -> None:
-    report = _fit("deepseek-v4-pro", "fp4", "b300", Layout("vllm", tp=8))
+    report = _fit("deepseek-v4-pro", "fp4", "b200", Layout("vllm", tp=8))
     assert report.kv_bytes_per_token is None
     assert report.kv_tokens is None
     assert report.verdict == "cannot-tell"
