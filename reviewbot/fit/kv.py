@@ -39,6 +39,8 @@ def kv_cost(model: Model, checkpoint: Checkpoint, layout: Layout) -> KvCost:
     """The cost on a GPU of the pipeline stage with the most cache. Raises ``ModelError`` where the model's facts do not suffice."""
     if model.family == "dsv4":
         return KvCost(None, None, 0.0, "DeepSeek V4 keeps a window, two compressed caches and an index: not linear in tokens")
+    if "kv_dtype" in layout.unknown:
+        return KvCost(None, None, 0.0, "the dtype of the cache is not known")
     width = kv_bytes(layout.kv_dtype, checkpoint)
     if width is None:
         return KvCost(None, None, 0.0, f"the size of KV dtype {layout.kv_dtype} is not known")

@@ -47,7 +47,9 @@ class Report:
     """The answer for one layout. Sizes are a GPU's, of the fullest rank of the fullest pipeline stage, in GiB; ``None`` is not known.
 
     ``verdict`` covers constraints and memory; ``memory`` is memory alone. ``kv_tokens`` (low, high) is what one attention replica can hold,
-    ``requests`` the same in requests of ``context`` tokens over all replicas.
+    ``requests`` the same in requests of ``context`` tokens over all replicas. ``cause`` is what decided: ``constraint``, ``weights`` (exceed
+    the GPU), ``budget`` (exceed the fraction), ``context`` (one request is too long), ``overhead`` (depends on it), ``utilization`` (too little
+    outside of the fraction), ``doubt``, ``cache`` (not linear), ``unknown``, ``room``.
     """
 
     model: Model
@@ -56,6 +58,7 @@ class Report:
     layout: Layout
     verdict: str
     memory: str
+    cause: str
     reason: str
     gpus: int
     weights_gib: float | None
@@ -111,7 +114,9 @@ def _fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Repo
     worst = max(parts, key=lambda one: one.bytes)
     weight = worst.gib
     left = _left(weight, limit, extra)
-    context = layout.max_model_len or (model.arch.get("max_position_embeddings") if layout.engine in ("vllm", "atom") else None)
+    context = layout.max_model_len
+    if context is None and layout.engine in ("vllm", "atom") and "max_model_len" not in layout.unknown:
+        context = model.arch.get("max_position_embeddings")
     tokens: tuple[int, int] | None = None
     requests: tuple[float, float] | None = None
     if cost.per_token:
@@ -119,17 +124,18 @@ def _fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Repo
         if context:
             requests = tokens[0] / context * replicas(layout), tokens[1] / context * replicas(layout)
     uncertain = doubts(model, checkpoint, layout, gpu)
-    memory, reason, least = _judge(model, layout, gpu, weight, limit, extra, left, cost, context, uncertain)
-    verdict = memory
+    judged = _as_known(_judge(model, layout, gpu, weight, limit, extra, left, cost, context, uncertain), layout)
+    verdict, reason, cause = judged.verdict, judged.reason, judged.cause
     if broken:
-        verdict, reason = "does-not-fit", f"{layout.engine} refuses to start: {broken[0].message}"
+        verdict, cause, reason = "does-not-fit", "constraint", f"{layout.engine} refuses to start: {broken[0].message}"
     return Report(
         model=model,
         checkpoint=checkpoint,
         gpu=gpu,
         layout=layout,
         verdict=verdict,
-        memory=memory,
+        memory=judged.verdict,
+        cause=cause,
         reason=reason,
         gpus=split_of(layout).world,
         weights_gib=weight,
@@ -147,7 +153,7 @@ def _fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Repo
         parts=parts,
         cost=cost,
         overhead=extra,
-        least_fraction=least,
+        least_fraction=judged.least,
     )
 
 
@@ -161,6 +167,7 @@ def _unknown(
         layout=layout,
         verdict="does-not-fit" if broken else "cannot-tell",
         memory="cannot-tell",
+        cause="constraint" if broken else "unknown",
         reason=f"{layout.engine} refuses to start: {broken[0].message}" if broken else why,
         gpus=split_of(layout).world,
         weights_gib=None,
@@ -247,65 +254,84 @@ def _tokens(left: float, per_token: float) -> int:
     return max(0, int(left * GIB / per_token))
 
 
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    verdict: str
+    cause: str
+    reason: str
+    least: float | None = None
+
+
 def _judge(
     model: Model, layout: Layout, gpu: Gpu, weight: float, limit: Budget, extra: Overhead, left: tuple[float, float], cost: KvCost,
     context: int | None, uncertain: tuple[str, ...],
-) -> tuple[str, str, float | None]:  # fmt: skip
-    """Verdict on memory, its reason, and the least fraction that would do where the fraction is too small."""
+) -> _Judgement:  # fmt: skip
+    """The verdict on memory; ``least`` is the least fraction that would do where the fraction is too small."""
     error = weight * _WEIGHTS_ERROR
     if weight - error + extra.low > gpu.usable_gib:
-        return (
-            "does-not-fit",
-            f"weights of {weight:.1f} GiB and at least {extra.low:.1f} GiB of overhead exceed {gpu.usable_gib:.1f} GiB",
-            None,
-        )
-    single = _single_request(layout, cost, context)
+        text = f"weights of {weight:.1f} GiB and at least {extra.low:.1f} GiB of overhead exceed {gpu.usable_gib:.1f} GiB"
+        return _Judgement("does-not-fit", "weights", text)
     if left[1] <= 0:
-        least = _least_fraction(layout, gpu, weight, extra)
-        word = {"sglang": "mem-fraction-static"}.get(layout.engine, "gpu-memory-utilization")
-        if limit.stated and left[1] + error * limit.share <= 0:
-            text = f"weights of {weight:.1f} GiB leave nothing for the cache in a budget of {limit.high:.1f} GiB"
-            return "does-not-fit", text, least
-        text = f"weights of {weight:.1f} GiB fill the {'' if limit.stated else 'default '}budget of {limit.high:.1f} GiB"
-        if layout.engine != "trtllm":
-            text += f": {word} of about {least:g} at least is needed"
-        return "tight", text, least
+        return _full(layout, gpu, weight, limit, extra, left[1] + error * limit.share <= 0)
     if uncertain:
-        return "cannot-tell", uncertain[0], None
+        return _Judgement("cannot-tell", "doubt", uncertain[0])
+    range_left = f"{left[0]:.1f} to {left[1]:.1f} GiB are left, depending on overhead"
+    single = _single_request(layout, cost, context)
+    whole = context is not None and layout.engine in ("vllm", "atom")
     if single is None:
-        whole_context = layout.engine in ("vllm", "atom")
-        tokens = context if whole_context and context else _LEAST_CONTEXT
+        tokens = context if whole and context else _LEAST_CONTEXT
         worst_case = _NONLINEAR_LIMIT * tokens / GIB
         if left[0] <= 0:
-            return "tight", f"{left[0]:.1f} to {left[1]:.1f} GiB are left for the cache, depending on overhead", None
+            return _Judgement("tight", "overhead", range_left)
         if model.family == "dsv4" and left[0] >= worst_case + error * limit.share:
-            return (
-                "fits",
-                f"at least {left[0]:.1f} GiB are left, above the {worst_case:.1f} GiB that {tokens:,} tokens may take",
-                None,
-            )
-        return "cannot-tell", f"{left[0]:.1f} GiB at least are left for the cache; {cost.why}", None
+            text = f"at least {left[0]:.1f} GiB are left, above the {worst_case:.1f} GiB that {tokens:,} tokens may take"
+            return _Judgement("fits", "room", text)
+        return _Judgement("cannot-tell", "cache", f"{left[0]:.1f} GiB at least are left for the cache; {cost.why}")
     low, high = single
-    whole = context is not None and layout.engine in ("vllm", "atom")
     what = f"a request of {context:,} tokens" if whole else f"a cache of {_LEAST_CONTEXT:,} tokens"
     if left[1] < low:
+        text = f"{what} needs {low:.1f} GiB, at most {left[1]:.1f} GiB are left for the cache"
         if limit.stated and layout.max_model_len and left[1] + error < low and layout.engine in ("vllm", "atom"):
-            return "does-not-fit", f"{what} needs {low:.1f} GiB of cache, at most {left[1]:.1f} GiB are left", None
-        return "tight", f"{what} needs {low:.1f} GiB of cache, at most {left[1]:.1f} GiB are left: a shorter context is needed", None
+            return _Judgement("does-not-fit", "context", text)
+        return _Judgement("tight", "context", f"{text}: a shorter context is needed" if whole else text)
     if left[0] < high + error * limit.share:
-        return "tight", f"{what} needs {high:.1f} GiB of cache, {left[0]:.1f} to {left[1]:.1f} GiB are left, depending on overhead", None
-    if layout.engine in ("vllm", "atom") and limit.fraction >= _CLOSE_UTILIZATION:
-        outside = gpu.usable_gib * (1 - limit.fraction)
-        return (
-            "tight",
-            f"gpu-memory-utilization {limit.fraction:g} leaves {outside:.1f} GiB for graphs and workspaces outside of the budget",
-            None,
-        )
+        return _Judgement("tight", "overhead", f"{what} needs {high:.1f} GiB of cache, {range_left}")
     outside = gpu.usable_gib - limit.low
+    if layout.engine in ("vllm", "atom") and limit.fraction >= _CLOSE_UTILIZATION:
+        text = f"gpu-memory-utilization {limit.fraction:g} leaves {outside:.1f} GiB for graphs and workspaces outside of the budget"
+        return _Judgement("tight", "utilization", text)
     reserve = gpu.usable_gib * (1 - sglang_default_fraction(layout, gpu)) if layout.engine == "sglang" else 0.0
     if layout.engine == "sglang" and limit.stated and outside < max(extra.low + 2.0, min(reserve, 16.0) / 2):
-        return "tight", f"mem-fraction-static {limit.fraction:g} leaves {outside:.1f} GiB for activations and graphs", None
-    return "fits", f"{left[0]:.1f} GiB at least are left for the cache", None
+        text = f"mem-fraction-static {limit.fraction:g} leaves {outside:.1f} GiB for activations and graphs"
+        return _Judgement("tight", "utilization", text)
+    return _Judgement("fits", "room", f"{left[0]:.1f} GiB at least are left for the cache")
+
+
+def _full(layout: Layout, gpu: Gpu, weight: float, limit: Budget, extra: Overhead, surely: bool) -> _Judgement:
+    """Nothing is left for the cache even in the best case: ``surely`` beyond the error of the arithmetic."""
+    least = _least_fraction(layout, gpu, weight, extra)
+    if limit.stated and surely:
+        text = f"weights of {weight:.1f} GiB leave nothing for the cache in a budget of {limit.high:.1f} GiB"
+        return _Judgement("does-not-fit", "budget", text, least)
+    text = f"weights of {weight:.1f} GiB fill the {'' if limit.stated else 'default '}budget of {limit.high:.1f} GiB"
+    if layout.engine != "trtllm":
+        word = "mem-fraction-static" if layout.engine == "sglang" else "gpu-memory-utilization"
+        text += f": {word} of about {least:g} at least is needed"
+    return _Judgement("tight", "budget", text, least)
+
+
+def _as_known(judgement: _Judgement, layout: Layout) -> _Judgement:
+    """A verdict that rests on a value that is set, but not known, cannot be told."""
+    if judgement.verdict == "fits" and layout.unknown & {"utilization"}:
+        return _Judgement("cannot-tell", "unknown", "the fraction of memory is set to a value that is not known")
+    if (
+        judgement.verdict in ("tight", "does-not-fit")
+        and judgement.cause != "weights"
+        and layout.unknown & {"utilization", "max_num_batched_tokens"}
+    ):
+        names = ", ".join(sorted(layout.unknown))
+        return _Judgement("cannot-tell", "unknown", f"{names} set to a value that is not known")
+    return judgement
 
 
 def _single_request(layout: Layout, cost: KvCost, context: int | None) -> tuple[float, float] | None:
@@ -357,6 +383,7 @@ def report_data(report: Report) -> dict[str, Any]:
         "requests": _range(report.requests),
         "verdict": report.verdict,
         "memory_verdict": report.memory,
+        "cause": report.cause,
         "reason": report.reason,
         "least_fraction": report.least_fraction,
         "constraints": [

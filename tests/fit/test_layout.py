@@ -66,6 +66,9 @@ def test_atom_dp_attention() -> None:
         _server("vllm", **{"tensor-parallel-size": "$TP"}),
         _server("vllm", **{"tensor-parallel-size": "0"}),
         _server("vllm", **{"tensor-parallel-size": "1000000000000"}),
+        _server("vllm", **{"tensor-parallel-size": "9" * 400}),
+        _server("vllm", **{"tensor-parallel-size": "9" * 5000}),
+        _server("vllm", {"VLLM_PP_LAYER_PARTITION": "9" * 5000}, **{"tensor-parallel-size": "x"}),
         _server("vllm", **{"enable-expert-parallel": None}),
         _server("sglang", **{"tp-size": "8", "speculative-algorithm": None}),
         _server("tilert", tp="8"),
@@ -82,6 +85,7 @@ def test_an_unknown_limit_does_not_hide_the_layout() -> None:
     )
     assert layout is not None
     assert (layout.max_model_len, layout.utilization, layout.concurrency) == (None, None, None)
+    assert layout.unknown == {"max_model_len", "utilization"}
 
 
 def test_draft_layers_and_partition() -> None:

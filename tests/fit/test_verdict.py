@@ -138,6 +138,32 @@ def test_a_model_that_is_not_understood() -> None:
     assert (report.verdict, report.weights_gib) == ("cannot-tell", None)
 
 
+@pytest.mark.parametrize(
+    ("layout", "verdict"),
+    [
+        (Layout("sglang", tp=4, unknown=frozenset({"utilization"})), "cannot-tell"),  # the default would be too small
+        (Layout("vllm", tp=8, unknown=frozenset({"utilization"})), "cannot-tell"),
+        (Layout("vllm", tp=2, unknown=frozenset({"utilization"})), "does-not-fit"),  # no fraction would do
+        (Layout("vllm", tp=8, unknown=frozenset({"kv_dtype"})), "cannot-tell"),
+        (Layout("vllm", tp=8, unknown=frozenset({"max_model_len"})), "fits"),
+    ],
+)
+def test_a_value_that_is_not_known_decides_nothing(layout: Layout, verdict: str) -> None:
+    assert _fit("deepseek-r1", "fp8", "b200", layout).verdict == verdict
+
+
+def test_causes() -> None:
+    def cause(layout: Layout) -> str:
+        return _fit("deepseek-r1", "fp8", "b200", layout).cause
+
+    assert cause(Layout("vllm", tp=2)) == "weights"
+    assert cause(Layout("sglang", tp=4, utilization=0.7)) == "budget"
+    assert cause(Layout("vllm", tp=4)) == "context"
+    assert cause(Layout("vllm", tp=8, utilization=0.97)) == "utilization"
+    assert cause(Layout("vllm", tp=6)) == "constraint"
+    assert cause(Layout("vllm", tp=8)) == "room"
+
+
 def test_steps_add_up() -> None:
     report = _fit("glm-5.2", "fp8", "h200", Layout("vllm", tp=8, concurrency=16, max_model_len=65536))
     parts = sum(step.value or 0 for step in report.steps if step.name.startswith("weights: "))
