@@ -136,8 +136,6 @@ def _checkpoint(model: Model, name: str, precision: str | None, gpu: Gpu) -> Che
 
 def _layout(args: argparse.Namespace, engine: str) -> Layout:
     version = parse_version(args.engine_version) if args.engine_version else None
-    if args.engine_version and version is None:
-        raise UsageError(f"{args.engine_version!r} is not a version")
     partition = None
     if args.pp_partition:
         try:
@@ -174,6 +172,8 @@ def run(args: argparse.Namespace, out: TextIO | None = None, err: TextIO | None 
         model = _model(args.model, args.models)
         checkpoint = _checkpoint(model, args.model, args.precision, gpu)
         layout = _layout(args, engine)
+        if args.engine_version and layout.version is None:
+            print(f"reviewbot fit: no version in {args.engine_version!r}: taken as the newest", file=err)
         single = any(value is not None for value in (args.tp, args.pp, args.dp, args.ep))
         if single:
             if layout.nodes is not None and layout.gpus_per_node is None:

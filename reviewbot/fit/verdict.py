@@ -46,10 +46,10 @@ class Step:
 class Report:
     """The answer for one layout. Sizes are a GPU's, of the fullest rank of the fullest pipeline stage, in GiB; ``None`` is not known.
 
-    ``verdict`` covers constraints and memory; ``memory`` is memory alone. ``kv_tokens`` (low, high) is what one attention replica can hold,
-    ``requests`` the same in requests of ``context`` tokens over all replicas. ``cause`` is what decided: ``constraint``, ``weights`` (exceed
-    the GPU), ``budget`` (exceed the fraction), ``context`` (one request is too long), ``overhead`` (depends on it), ``utilization`` (too little
-    outside of the fraction), ``doubt``, ``cache`` (not linear), ``unknown``, ``room``.
+    ``verdict`` covers constraints and memory; ``memory`` is memory alone. ``kv_tokens`` (low, high) is what one attention replica can
+    hold, ``requests`` the same in requests of ``context`` tokens over all replicas. ``cause`` is what decided: ``constraint``, ``weights``
+    (exceed the GPU), ``budget`` (exceed the fraction), ``context`` (one request is too long), ``overhead`` (depends on it),
+    ``utilization`` (too little outside of the fraction), ``doubt``, ``cache`` (not linear), ``unknown``, ``room``.
     """
 
     model: Model

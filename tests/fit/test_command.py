@@ -121,7 +121,6 @@ def test_text_steps() -> None:
         (("kimi-k3", "--gpu", "b999", "--engine", "vllm"), "the GPU 'b999' is not known"),
         (("kimi-k3", "--gpu", "b200", "--engine", "other"), "the engine 'other' is not known"),
         (("qwen3-8b", "--gpu", "b200", "--engine", "vllm", "--precision", "fp4"), "is not known in fp4; known: bf16"),
-        (("qwen3-8b", "--gpu", "b200", "--engine", "vllm", "--engine-version", "new"), "is not a version"),
         (("qwen3-8b", "--gpu", "b200", "--engine", "vllm", "--pp-partition", "a"), "is not a list of layers"),
     ],
 )
@@ -147,6 +146,13 @@ def test_model_list_and_show() -> None:
     assert code == 0
     assert "routed experts" in out
     assert "aiconfigurator@" in out
+
+
+def test_version_without_a_number_is_the_newest() -> None:
+    code, out, err = _run("qwen3-8b", "--gpu", "b200", "--engine", "vllm", "--tp", "1", "--engine-version", "nightly")
+    assert code == 0
+    assert "taken as the newest" in err
+    assert "gpu-memory-utilization 0.92" in out
 
 
 def test_added_model_is_fitted(tmp_path: Path) -> None:
