@@ -61,6 +61,7 @@ class Checkpoint:
     source: str
     published: bool = True
     kv_dtype: str | None = None
+    draft_bytes: int = 0  # a draft model in the same files, of which the size alone is known
     published_bytes: int | None = None
     published_bytes_source: str | None = None
 
@@ -150,6 +151,7 @@ def model_from_data(data: Mapping[str, Any]) -> Model:
                 source=one["source"],
                 published=bool(one.get("published", True)),
                 kv_dtype=one.get("kv_dtype"),
+                draft_bytes=(one.get("draft_bytes") or {}).get("value", 0),
                 published_bytes=(one.get("published_bytes") or {}).get("value"),
                 published_bytes_source=(one.get("published_bytes") or {}).get("source"),
             )

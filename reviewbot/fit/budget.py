@@ -15,8 +15,8 @@ _ACTIVATION_BYTES = (9.0, 190.0)
 """Peak activation bytes for each token of a step and element of the hidden size. Published peaks: GLM-5.2 1.7 GiB at 32,768 tokens (9 B),
 MiniMax-M3 and DeepSeek-V4 8.9 GiB at 8,192 (190 B) and 11.4 GiB at 16,384."""
 
-_DRAFT_GIB = 5.0
-"""What a separate draft model may take: 28 GB of DSpark for DeepSeek-V4-Pro over 8 GPUs with padding; EAGLE heads are smaller."""
+_DRAFT_GIB = 8.0
+"""What a separate draft model may take on a GPU: 5.9 to 7.8 GiB were measured for DSpark, EAGLE heads are smaller."""
 
 _DEEPEP_GIB = 25.0
 """What DeepEP buffers took outside of torch at 16 ranks."""

@@ -93,7 +93,7 @@ def split_of(layout: Layout) -> Split:
         attention = max(1, tp // (replicas * cp))
         moe_ep = max(1, layout.ep)
         moe_tp = max(1, tp // (moe_ep * max(1, layout.moe_dp)))
-        a2a = (layout.all_to_all or "none") not in ("none", "flashinfer")
+        a2a = (layout.all_to_all or "none") != "none"
         dense = layout.moe_dense_tp or tp
         return Split(
             attention, replicas, cp, moe_tp, moe_ep, dense, 1 if a2a else tp, 1 if layout.dp_attention else tp,

@@ -215,6 +215,11 @@ def doubts(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | None
             f"SGLang repacks the MXFP4 experts of DeepSeek V4 on {gpu.name.upper()} at load and how is not known: at TP8 on H200 125.4 to "
             "125.7 GiB a GPU were measured, 24 GiB above the checkpoint's share"
         )
+    if layout.engine == "vllm" and experts == "mxfp4" and model.family == "dsv4" and gpu is not None and gpu.architecture == "gfx942":
+        result.append(
+            f"vLLM's layout of the MXFP4 experts of DeepSeek V4 on {gpu.name.upper()} is not known: 122 GiB a GPU are published for TP8, "
+            "20 GiB above the checkpoint's share"
+        )
     if layout.engine == "trtllm" and experts == "mxfp4" and gpu is not None and gpu.architecture == "sm90":
         result.append("TensorRT-LLM's MXFP4 expert layout on Hopper is not known")
     return tuple(result)
