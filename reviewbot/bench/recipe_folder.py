@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from collections.abc import Mapping as MappingType
 
 from reviewbot.bench.layout import Layout, select
 from reviewbot.bench.model import Point
@@ -20,11 +21,9 @@ _SHAPE = re.compile(rb"^(?:\s\s?(?:\s\s)?)?(?:resources|roles):", re.MULTILINE)
 _GLOBS = ("**/*.yaml", "**/*.yml")
 
 
-def detect(source: Source, settings: Layout | None) -> Layout | None:
+def detect(source: Source, given: MappingType[str, tuple[str, ...]]) -> Layout | None:
     """Recipes are recognised by their keys: an engine (``backend`` or ``engine``) beside ``resources`` or ``roles``."""
-    if settings is not None and (settings.recipes or settings.adapter):
-        return settings if settings.adapter or select(source.paths, settings.recipes) else None
-    candidates = [path for path in select(source.paths, _GLOBS) if not path.startswith(".")]
+    candidates = (path for path in select(source.paths, given.get("recipes", _GLOBS)) if not path.startswith("."))
     if not any(is_recipe_text(source.read(path) or b"") for path in candidates):
         return None
     return Layout(recipes=_GLOBS, launchers=(), workflows=(), changelog="")
