@@ -26,9 +26,29 @@ from reviewbot.documents.positions import Site, Span
 LAUNCHER = re.compile(r"""(?:\./)?([\w./-]*runners/launch_[^\s;&|"']*)""")
 RUNTIME_NAMES = frozenset(
     {
-        "GITHUB_WORKSPACE", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_RUN_NUMBER", "GITHUB_SHA", "GITHUB_REF", "GITHUB_REF_NAME",
-        "GITHUB_REPOSITORY", "GITHUB_ACTOR", "GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH",
-        "GITHUB_STEP_SUMMARY", "GITHUB_JOB", "GITHUB_SERVER_URL", "RUNNER_TEMP", "RUNNER_WORKSPACE", "HOME", "USER", "PATH", "HOSTNAME",
+        "GITHUB_WORKSPACE",
+        "GITHUB_RUN_ID",
+        "GITHUB_RUN_ATTEMPT",
+        "GITHUB_RUN_NUMBER",
+        "GITHUB_SHA",
+        "GITHUB_REF",
+        "GITHUB_REF_NAME",
+        "GITHUB_REPOSITORY",
+        "GITHUB_ACTOR",
+        "GITHUB_EVENT_NAME",
+        "GITHUB_EVENT_PATH",
+        "GITHUB_ENV",
+        "GITHUB_OUTPUT",
+        "GITHUB_PATH",
+        "GITHUB_STEP_SUMMARY",
+        "GITHUB_JOB",
+        "GITHUB_SERVER_URL",
+        "RUNNER_TEMP",
+        "RUNNER_WORKSPACE",
+        "HOME",
+        "USER",
+        "PATH",
+        "HOSTNAME",
     }
 )
 """Names that a runner sets for every step and whose value is not known before the job."""
@@ -202,11 +222,17 @@ def _callers(path: str, root: Node | None, templates: MappingType[str, LaunchTem
             scenario = inputs.get("scenario-type")
             eval_only = inputs.get("eval-only")
             yield Caller(
-                path, str(name), Site(path, entry.key.span.line), template, str(variable), bucket.group(1) if bucket else "",
+                path,
+                str(name),
+                Site(path, entry.key.span.line),
+                template,
+                str(variable),
+                bucket.group(1) if bucket else "",
                 any(".prefill." in part.source for part, _ in inputs.values()),
                 scenario is not None and scenario[0].source.strip("'\" ") == "agentic-coding",
                 eval_only is not None and eval_only[0].constant in (True, "true"),
-                automatic, inputs,
+                automatic,
+                inputs,
             )
             break
 
@@ -336,8 +362,14 @@ class Launches:
         return self._representatives[place]
 
     def _job(
-        self, point: Point, plan: _Plan, contexts: dict[str, Any], environment: dict[str, str], unknown: set[str],
-        target: tuple[str, str, str], eval_only: bool,
+        self,
+        point: Point,
+        plan: _Plan,
+        contexts: dict[str, Any],
+        environment: dict[str, str],
+        unknown: set[str],
+        target: tuple[str, str, str],
+        eval_only: bool,
     ) -> Job:
         label, node, launcher = target
         values = dict(environment)
@@ -351,9 +383,7 @@ class Launches:
             else:
                 values[name] = to_string(value)
         script, left = plan.template.script.interpolate(own)
-        return Job(
-            point, label, node, launcher, script, plan.template.site, values, plan.sites, frozenset(names | left), eval_only
-        )
+        return Job(point, label, node, launcher, script, plan.template.site, values, plan.sites, frozenset(names | left), eval_only)
 
     def _report(self, code: str, message: str, site: Site, key: str, known: bool = True) -> None:
         if (code, key) not in self._reported:

@@ -24,7 +24,9 @@ multinode: {multinode}
 """
 
 
-def entry(space: str, *, runner: str = "alpha", multinode: str = "false", more: str = "", scenario: str = "", key: str = "mdl-fp4-alpha") -> str:
+def entry(
+    space: str, *, runner: str = "alpha", multinode: str = "false", more: str = "", scenario: str = "", key: str = "mdl-fp4-alpha"
+) -> str:
     """A master entry with one search space, given as YAML flow items, one a line."""
     scenario = scenario or "fixed-seq-len:\n- isl: 8192\n  osl: 1024\n  search-space:"
     lines = (HEAD.format(runner=runner, multinode=multinode) + more).strip().splitlines()
@@ -50,20 +52,45 @@ def test_single_node_row_with_all_defaults(bench_of: Callable[..., Bench]) -> No
     bench = bench_of(entry("{tp: 8, conc-list: [4]}"))
     assert rows(bench) == [
         {
-            "image": "reg/engine:1", "model": "org/model", "model-prefix": "mdl", "precision": "fp4", "framework": "vllm", "runner": "alpha",
-            "isl": 8192, "osl": 1024, "tp": 8, "pp": 1, "dcp-size": 1, "pcp-size": 1, "ep": 1, "dp-attn": False, "conc": 4,
-            "spec-decoding": "none", "max-model-len": 8192 + 1024 + 256, "exp-name": "mdl_8k1k", "disagg": False, "run-eval": False,
+            "image": "reg/engine:1",
+            "model": "org/model",
+            "model-prefix": "mdl",
+            "precision": "fp4",
+            "framework": "vllm",
+            "runner": "alpha",
+            "isl": 8192,
+            "osl": 1024,
+            "tp": 8,
+            "pp": 1,
+            "dcp-size": 1,
+            "pcp-size": 1,
+            "ep": 1,
+            "dp-attn": False,
+            "conc": 4,
+            "spec-decoding": "none",
+            "max-model-len": 8192 + 1024 + 256,
+            "exp-name": "mdl_8k1k",
+            "disagg": False,
+            "run-eval": False,
         }
-    ]  # fmt: skip
+    ]
     assert bench.problems == ()
 
 
 def test_single_node_row_with_every_field(bench_of: Callable[..., Bench]) -> None:
-    space = "{tp: 4, pp: 2, dcp-size: 2, pcp-size: 3, ep: 4, dp-attn: true, spec-decoding: mtp, router: {name: r, version: '1'}, conc-list: [1]}"
+    sizes = "tp: 4, pp: 2, dcp-size: 2, pcp-size: 3, ep: 4, dp-attn: true"
+    space = f"{{{sizes}, spec-decoding: mtp, router: {{name: r, version: '1'}}, conc-list: [1]}}"
     (row,) = rows(bench_of(entry(space)))
     expected = {
-        "tp": 4, "pp": 2, "dcp-size": 2, "pcp-size": 3, "ep": 4, "dp-attn": True, "spec-decoding": "mtp", "router": {"name": "r", "version": "1"},
-    }  # fmt: skip
+        "tp": 4,
+        "pp": 2,
+        "dcp-size": 2,
+        "pcp-size": 3,
+        "ep": 4,
+        "dp-attn": True,
+        "spec-decoding": "mtp",
+        "router": {"name": "r", "version": "1"},
+    }
     assert {name: row[name] for name in expected} == expected
 
 
@@ -94,8 +121,16 @@ def test_multi_node_row(bench_of: Callable[..., Bench]) -> None:
     (row,) = rows(bench)
     assert row["conc"] == [8, 4]
     assert row["prefill"] == {
-        "num-worker": 2, "tp": 4, "ep": 4, "dp-attn": True, "hardware": "a", "additional-settings": ["A=1"], "pp": 1, "dcp-size": 1, "pcp-size": 1,
-    }  # fmt: skip
+        "num-worker": 2,
+        "tp": 4,
+        "ep": 4,
+        "dp-attn": True,
+        "hardware": "a",
+        "additional-settings": ["A=1"],
+        "pp": 1,
+        "dcp-size": 1,
+        "pcp-size": 1,
+    }
     assert row["decode"]["pp"] == 2 and "additional-settings" not in row["decode"]
     assert (row["disagg"], row["kv-p2p-transfer"], row["router"]) == (True, "nixl", {"name": "r", "version": "2"})
     assert bench.problems == () and bench.points[0].multinode
@@ -105,7 +140,7 @@ def test_single_node_agentic_row_with_dram(bench_of: Callable[..., Bench]) -> No
     space = "{tp: 4, kv-offloading: dram, kv-offload-backend: {name: lm, version: '3'}, spec-decoding: mtp, conc-list: [2]}"
     bench = bench_of(entry(space, runner="cluster:alpha-one", scenario=OFFLOADED))
     (row,) = rows(bench)
-    assert row["total-cpu-dram-gb"] == int(2_000_000 * 1024 * 1024 * 8 // 10 * 4 // 8 // 1_000_000_000) == 838
+    assert row["total-cpu-dram-gb"] == 2_000_000 * 1024 * 1024 * 8 // 10 * 4 // 8 // 1_000_000_000 == 838
     assert row["exp-name"] == "mdl_tp4_conc2_kvdram-lm_spec-mtp"
     assert (row["duration"], row["scenario-type"], row["run-eval"]) == (3600, "agentic-coding", False)
     assert not {"isl", "osl", "max-model-len", "disagg"} & row.keys()
@@ -122,7 +157,10 @@ def test_dram_is_capped(bench_of: Callable[..., Bench]) -> None:
 
 def test_agentic_without_offload(bench_of: Callable[..., Bench]) -> None:
     bench = bench_of(entry("{tp: 8, kv-offloading: none, conc-list: [1, 3]}", runner="cluster:alpha-one", scenario=AGENTIC))
-    assert [(row["total-cpu-dram-gb"], row["exp-name"]) for row in rows(bench)] == [(0, "mdl_tp8_conc1_kvnone"), (0, "mdl_tp8_conc3_kvnone")]
+    assert [(row["total-cpu-dram-gb"], row["exp-name"]) for row in rows(bench)] == [
+        (0, "mdl_tp8_conc1_kvnone"),
+        (0, "mdl_tp8_conc3_kvnone"),
+    ]
 
 
 def test_multi_node_agentic_rows_hold_one_concurrency(bench_of: Callable[..., Bench]) -> None:
@@ -166,9 +204,15 @@ def test_other_lengths_are_not_evaluated(bench_of: Callable[..., Bench]) -> None
 
 
 def test_evaluated_adds_the_highest_agentic_row_of_each_group() -> None:
-    single = {"model": "m", "runner": "r", "framework": "f", "precision": "p", "scenario-type": "agentic-coding"}
+    single: dict[str, Any] = {"model": "m", "runner": "r", "framework": "f", "precision": "p", "scenario-type": "agentic-coding"}
     multi = {**single, "prefill": {"tp": 8}, "decode": {"tp": 8}}
-    table = [{**single, "conc": 4}, {**single, "conc": 8}, {**multi, "conc": [8]}, {**multi, "conc": [16]}, {**single, "precision": "q", "conc": 1}]
+    table: list[dict[str, Any]] = [
+        {**single, "conc": 4},
+        {**single, "conc": 8},
+        {**multi, "conc": [8]},
+        {**multi, "conc": [16]},
+        {**single, "precision": "q", "conc": 1},
+    ]
     assert evaluated(table) == {1, 3, 4}
 
 
@@ -206,9 +250,17 @@ k:
     (point,) = bench.points
     lines = {name: site.line for name, site in point.sites.items()}
     expected = {
-        "image": 2, "runner": 7, "isl": 11, "spec-decoding": 14, "conc-list": 15, "conc": 16, "prefill.tp": 20,
-        "prefill.additional-settings[0]": 24, "prefill.additional-settings[1]": 26, "decode.tp": 27,
-    }  # fmt: skip
+        "image": 2,
+        "runner": 7,
+        "isl": 11,
+        "spec-decoding": 14,
+        "conc-list": 15,
+        "conc": 16,
+        "prefill.tp": 20,
+        "prefill.additional-settings[0]": 24,
+        "prefill.additional-settings[1]": 26,
+        "decode.tp": 27,
+    }
     assert {name: lines[name] for name in expected} == expected
     assert point.site == ("configs/x-master.yaml", 14)
     entry_ = bench.entry("k")
@@ -277,9 +329,7 @@ def test_a_wrong_row_is_one_problem_and_loses_no_other(
         (("fixed-seq-len:", "fixed-length:"), "unknown-field", 0),
     ],
 )
-def test_a_wrong_entry_loses_no_other_entry(
-    bench_of: Callable[..., Bench], change: tuple[str, str], code: str, points: int
-) -> None:
+def test_a_wrong_entry_loses_no_other_entry(bench_of: Callable[..., Bench], change: tuple[str, str], code: str, points: int) -> None:
     good = entry("{tp: 2, conc-list: [1]}", key="good")
     wrong = entry("{tp: 8, conc-list: [4]}").replace(*change)
     bench = bench_of(wrong + good)
@@ -293,7 +343,12 @@ def test_a_wrong_entry_loses_no_other_entry(
         ("{tp: 8, kv-offloading: dram, conc-list: [1]}", "cluster:alpha-one", OFFLOADED, "missing-field"),
         ("{tp: 8, conc-list: [1]}", "cluster:alpha-one", AGENTIC, "missing-field"),
         ("{tp: 8, kv-offloading: nvme, conc-list: [1]}", "cluster:alpha-one", AGENTIC, "unknown-value"),
-        ("{tp: 8, kv-offloading: none, kv-offload-backend: {name: x}, conc-list: [1]}", "cluster:alpha-one", AGENTIC, "backend-without-offload"),
+        (
+            "{tp: 8, kv-offloading: none, kv-offload-backend: {name: x}, conc-list: [1]}",
+            "cluster:alpha-one",
+            AGENTIC,
+            "backend-without-offload",
+        ),
         ("{tp: 8, kv-offloading: dram, kv-offload-backend: {name: x}, conc-list: [1]}", "cluster:alpha-one", AGENTIC, "missing-field"),
         ("{tp: 16, kv-offloading: dram, kv-offload-backend: {name: x}, conc-list: [1]}", "cluster:alpha-one", OFFLOADED, "too-many-gpus"),
         ("{tp: 8, kv-offloading: dram, kv-offload-backend: {name: x}, conc-list: [1]}", "cluster:other", OFFLOADED, "no-hardware"),
@@ -329,7 +384,11 @@ def test_wildcards_in_a_key(bench_of: Callable[..., Bench]) -> None:
 
 
 def test_older_form_without_scenarios(bench_of: Callable[..., Bench]) -> None:
-    text = entry("{tp: 8, conc-list: [4]}").replace("  scenarios:\n    fixed-seq-len:\n", "  seq-len-configs:\n").replace("\n    - isl", "\n  - isl")
+    text = (
+        entry("{tp: 8, conc-list: [4]}")
+        .replace("  scenarios:\n    fixed-seq-len:\n", "  seq-len-configs:\n")
+        .replace("\n    - isl", "\n  - isl")
+    )
     bench = bench_of(text.replace("      osl", "    osl").replace("      search-space", "    search-space"))
     assert [row["conc"] for row in rows(bench)] == [4] and bench.problems == ()
 
@@ -346,8 +405,12 @@ def test_ids_are_unique_and_do_not_depend_on_the_order(bench_of: Callable[..., B
     back = [point.id for point in bench_of(entry("\n".join(reversed(lines)), multinode="true")).points]
     assert sorted(there) == sorted(back) and len(set(there)) == 4
     prefix = "mdl-fp4-alpha[8k1k,p2xtp4ep4dpa,d1xtp8"
-    assert there == [f"{prefix},one:override_x]", f"{prefix},two:override_x,conc8]", f"{prefix},two:override_x,conc16]",
-                     "mdl-fp4-alpha[8k1k,p2xtp2ep4dpa,d1xtp8]"]  # fmt: skip
+    assert there == [
+        f"{prefix},one:override_x]",
+        f"{prefix},two:override_x,conc8]",
+        f"{prefix},two:override_x,conc16]",
+        "mdl-fp4-alpha[8k1k,p2xtp2ep4dpa,d1xtp8]",
+    ]
 
 
 def test_identical_rows_are_numbered(bench_of: Callable[..., Bench]) -> None:
@@ -356,7 +419,14 @@ def test_identical_rows_are_numbered(bench_of: Callable[..., Bench]) -> None:
 
 
 def test_rows_of_the_workflow() -> None:
-    row = {"isl": 8192, "conc": [4, 8], "run-eval": True, "eval-conc": 8, "prefill": {"tp": 8}, "decode": {"tp": 8, "additional-settings": ["A=1"]}}
+    row = {
+        "isl": 8192,
+        "conc": [4, 8],
+        "run-eval": True,
+        "eval-conc": 8,
+        "prefill": {"tp": 8},
+        "decode": {"tp": 8, "additional-settings": ["A=1"]},
+    }
     plain = workflow_row(row, False, True, True)
     assert (plain["run-eval"], "eval-conc" in plain) == (False, False)
     assert (plain["prefill"]["additional-settings"], plain["decode"]["additional-settings"]) == ([], ["A=1"])
@@ -375,10 +445,21 @@ def test_fingerprint_leaves_concurrency_and_name_out() -> None:
 
 
 HOSTILE = [
-    "", "[]", "- a", "a: b", "a: {scenarios: 1}", "a: {scenarios: {fixed-seq-len: 3}}", "1: {scenarios: {}}", "a: &a {scenarios: *a}",
-    "a: {scenarios: {fixed-seq-len: [[1]]}}", "? [x]\n: {scenarios: {}}", "a: {scenarios: {fixed-seq-len: [{search-space: {}}]}}", "\x00", "a: {",
-    "a: {scenarios: {fixed-seq-len: [{isl: 99999999999999999999999, osl: 1, search-space: [{tp: 1, conc-start: 1, conc-end: 99999999999999}]}]}}",
-]  # fmt: skip
+    "",
+    "[]",
+    "- a",
+    "a: b",
+    "a: {scenarios: 1}",
+    "a: {scenarios: {fixed-seq-len: 3}}",
+    "1: {scenarios: {}}",
+    "a: &a {scenarios: *a}",
+    "a: {scenarios: {fixed-seq-len: [[1]]}}",
+    "? [x]\n: {scenarios: {}}",
+    "a: {scenarios: {fixed-seq-len: [{search-space: {}}]}}",
+    "\x00",
+    "a: {",
+    "a: {scenarios: {fixed-seq-len: [{isl: 99999999999999999999999, osl: 1, search-space: [{tp: 1, conc-start: 1, conc-end: 99999999}]}]}}",
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -398,7 +479,11 @@ def test_mutated_masters_never_raise(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(text)))
         end = data.draw(st.integers(start, min(len(text), start + 12)))
-        text = text[:start] + data.draw(st.sampled_from(["", " ", "\n", "[]", "{}", "null", "-1", "x", ": ", "- ", "1e9", "~", "*a", "&a "])) + text[end:]
+        text = (
+            text[:start]
+            + data.draw(st.sampled_from(["", " ", "\n", "[]", "{}", "null", "-1", "x", ": ", "- ", "1e9", "~", "*a", "&a "]))
+            + text[end:]
+        )
     runners = b"labels: {'cluster:alpha-one': [a_0]}\nhardware: {'cluster:alpha-one': {available-cpu-dram-mib: 5, gpus-per-node: 8}}\n"
     bench = load_bench(MemoryTree({"configs/x-master.yaml": text.encode(), "configs/runners.yaml": runners}))
     bench.jobs()

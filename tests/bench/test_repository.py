@@ -77,8 +77,12 @@ def test_a_folder_of_recipes() -> None:
     bench = load_bench(MemoryTree(files))
     assert bench.adapter == "srt-slurm-recipes"
     assert [point.id for point in bench.points] == [
-        "a/r.yaml", "b.yaml:override_fast", "b.yaml:zip_override_sizes[0]", "b.yaml:zip_override_sizes[1]", "b.yaml:zip_override_sizes[2]",
-    ]  # fmt: skip
+        "a/r.yaml",
+        "b.yaml:override_fast",
+        "b.yaml:zip_override_sizes[0]",
+        "b.yaml:zip_override_sizes[1]",
+        "b.yaml:zip_override_sizes[2]",
+    ]
     assert bench.points[1].site.line == 5 and bench.jobs() == ()
 
 
@@ -175,10 +179,17 @@ def test_places_in_the_runner_list(bench_of: Callable[..., Bench]) -> None:
 @pytest.mark.parametrize(
     ("glob", "path", "expected"),
     [
-        ("a/*.sh", "a/b.sh", True), ("a/*.sh", "a/b/c.sh", False), ("**/*.sh", "b.sh", True), ("**/*.sh", "a/b/c.sh", True), ("a/**", "a/b/c", True),
-        ("a/?.sh", "a/b.sh", True), ("a/?.sh", "a/bb.sh", False), ("a.sh", "axsh", False), ("a/**/b.sh", "a/b.sh", True),
+        ("a/*.sh", "a/b.sh", True),
+        ("a/*.sh", "a/b/c.sh", False),
+        ("**/*.sh", "b.sh", True),
+        ("**/*.sh", "a/b/c.sh", True),
+        ("a/**", "a/b/c", True),
+        ("a/?.sh", "a/b.sh", True),
+        ("a/?.sh", "a/bb.sh", False),
+        ("a.sh", "axsh", False),
+        ("a/**/b.sh", "a/b.sh", True),
     ],
-)  # fmt: skip
+)
 def test_globs(glob: str, path: str, expected: bool) -> None:
     assert matches_any(path, (glob,)) is expected and select([path], (glob,)) == ([path] if expected else [])
 

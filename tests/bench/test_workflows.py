@@ -175,9 +175,11 @@ WORKERS = (
     "decode: {num-worker: 1, tp: 8, ep: 1, dp-attn: false, additional-settings: [Z=3]}}"
 )
 FILES = {
-    ".github/workflows/single.yml": SINGLE, ".github/workflows/multi.yml": MULTI, ".github/workflows/sweep.yml": SWEEP,
+    ".github/workflows/single.yml": SINGLE,
+    ".github/workflows/multi.yml": MULTI,
+    ".github/workflows/sweep.yml": SWEEP,
     ".github/workflows/manual.yml": MANUAL,
-}  # fmt: skip
+}
 
 
 def single(runner: str = "alpha") -> str:
@@ -189,17 +191,38 @@ def multi() -> str:
 
 
 def agentic() -> str:
-    return "a:\n  " + HEAD.format("cluster:alpha-one", "false") + "    agentic-coding:\n    - search-space:\n      - {tp: 8, kv-offloading: none, conc-list: [1]}\n"
+    return (
+        "a:\n  "
+        + HEAD.format("cluster:alpha-one", "false")
+        + "    agentic-coding:\n    - search-space:\n      - {tp: 8, kv-offloading: none, conc-list: [1]}\n"
+    )
 
 
 def test_environment_of_a_single_node_job(bench_of: Callable[..., Bench]) -> None:
     bench = bench_of(single(), FILES)
     job = bench.jobs()[0]
     expected = {
-        "RATIO": "0.8", "PADDED": "0.10", "TP": "8", "PP": "1", "ISL": "8192", "CONC": "64", "DP": "true", "RUN_EVAL": "false", "EVAL_ONLY": "false",
-        "FAST": "0", "IS_AGENTIC": "0", "ROUTER": '{\n  "name": "r",\n  "version": "1"\n}', "HARDWARE": "", "LIMIT": "5", "LEVEL": "job",
-        "RUNNER_NAME": "alpha-one_00", "TYPE": "alpha", "FILE": "a_8_1x2_alpha-one_00", "GITHUB_STEP_SUMMARY": "", "SECOND": "8-job",
-    }  # fmt: skip
+        "RATIO": "0.8",
+        "PADDED": "0.10",
+        "TP": "8",
+        "PP": "1",
+        "ISL": "8192",
+        "CONC": "64",
+        "DP": "true",
+        "RUN_EVAL": "false",
+        "EVAL_ONLY": "false",
+        "FAST": "0",
+        "IS_AGENTIC": "0",
+        "ROUTER": '{\n  "name": "r",\n  "version": "1"\n}',
+        "HARDWARE": "",
+        "LIMIT": "5",
+        "LEVEL": "job",
+        "RUNNER_NAME": "alpha-one_00",
+        "TYPE": "alpha",
+        "FILE": "a_8_1x2_alpha-one_00",
+        "GITHUB_STEP_SUMMARY": "",
+        "SECOND": "8-job",
+    }
     assert {name: job.environment.get(name) for name in expected} == expected
     assert len(job.environment["PRINT"]) == 64
     assert bench.problems == ()
@@ -295,7 +318,9 @@ def test_expressions_that_github_refuses_are_unknown(bench_of: Callable[..., Ben
     assert {"TP", "FILE"} <= job.unknown
 
 
-@pytest.mark.parametrize("text", ["", "[]", "jobs: 3", "on: push\njobs: {a: {uses: ./.github/workflows/single.yml, with: 3}}", "jobs: {a: {steps: 3}}", "{"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "jobs: 3", "on: push\njobs: {a: {uses: ./.github/workflows/single.yml, with: 3}}", "jobs: {a: {steps: 3}}", "{"]
+)
 def test_hostile_workflows_never_raise(bench_of: Callable[..., Bench], text: str) -> None:
     bench = bench_of(single(), {**FILES, ".github/workflows/bad.yml": text + "\n# runners/launch_ ./.github/workflows/"})
     assert bench.jobs()
@@ -306,10 +331,21 @@ def test_built_in_profile_without_workflows(bench_of: Callable[..., Bench]) -> N
     jobs = {job.point.key: job for job in bench.jobs()}
     assert jobs["s"].site.path == PROFILE_PATH
     assert {name: jobs["s"].environment[name] for name in ("TP", "CONC", "ISL", "MAX_MODEL_LEN", "DP_ATTENTION", "SCENARIO_SUBDIR")} == {
-        "TP": "8", "CONC": "64", "ISL": "8192", "MAX_MODEL_LEN": "9472", "DP_ATTENTION": "true", "SCENARIO_SUBDIR": "fixed_seq_len/",
-    }  # fmt: skip
+        "TP": "8",
+        "CONC": "64",
+        "ISL": "8192",
+        "MAX_MODEL_LEN": "9472",
+        "DP_ATTENTION": "true",
+        "SCENARIO_SUBDIR": "fixed_seq_len/",
+    }
     agent = jobs["a"].environment
-    assert (agent["ISL"], agent["OSL"], agent["MAX_MODEL_LEN"], agent["IS_AGENTIC"], agent["RESULT_DIR"]) == ("0", "0", "0", "1", "/workspace/results")
+    assert (agent["ISL"], agent["OSL"], agent["MAX_MODEL_LEN"], agent["IS_AGENTIC"], agent["RESULT_DIR"]) == (
+        "0",
+        "0",
+        "0",
+        "1",
+        "/workspace/results",
+    )
     assert jobs["m"].environment["CONC_LIST"] == "8 32" and "CONFIG_FILE=a b.yaml X=$Y Z=3" in jobs["m"].script
     evaluation = next(job for job in bench.jobs(eval_only=True) if job.point.key == "m")
     assert (evaluation.environment["EVAL_ONLY"], evaluation.environment["EVAL_CONC"]) == ("true", "32")
