@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reviewbot.bench.layout import Layout
 from reviewbot.engine.context import Context, Documents
 from reviewbot.engine.store import DocumentStore
 from reviewbot.runs.model import Run
 from reviewbot.settings import NAME, Settings, parse_settings
+from reviewbot.settings import Layout as SettingsLayout
 from reviewbot.tree import Tree, TreeError
 
 Changes = tuple[frozenset[str], dict[str, str]]  # paths that differ, and old path -> new path of renames
@@ -19,13 +21,15 @@ Changes = tuple[frozenset[str], dict[str, str]]  # paths that differ, and old pa
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How runs are made: ``upstreams`` maps ``OWNER/NAME`` to the absolute path of a local clone."""
+    """How runs are made: ``upstreams`` maps ``OWNER/NAME`` to the absolute path of a local clone, ``scripts`` holds scripts that are parsed
+    already, by text."""
 
     upstreams: Mapping[str, str]
     opaque_helpers: Mapping[str, tuple[str, ...]]
     jobs: int
     cache: bool
     progress: Callable[[str, int, int], None]
+    scripts: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +37,8 @@ class Parts:
     """What reads a repository. ``errors`` are the exceptions that tell of a folder or revision that cannot be opened."""
 
     open_tree: Callable[[str, str | None], Tree]
-    documents: Callable[[Tree, Settings], Documents]
-    load_bench: Callable[[Tree], Any]
+    documents: Callable[[Tree, Callable[[], Any]], Documents]
+    load_bench: Callable[[Tree, Settings], Any]
     build_runs: Callable[[Any, Options], Iterable[Run]]
     renames: Callable[[str, str, str], Mapping[str, str]]
     errors: tuple[type[Exception], ...] = (TreeError,)
@@ -64,7 +68,10 @@ class Session:
         self._contexts: dict[str | None, Context] = {}
         self.settings = self._read_settings(settings_revision)
         own = {name: str((root / path).resolve()) for name, path in self.settings.upstreams.items()}
-        self._options = Options({**own, **upstreams}, self.settings.opaque_helpers, jobs, cache, progress)
+        self._upstreams = {**own, **upstreams}
+        self._jobs = jobs
+        self._cache = cache
+        self._progress = progress
 
     def tree(self, revision: str | None) -> Tree:
         """The tree at a revision, ``None`` for the working tree. Raises ``PartsError``."""
@@ -78,12 +85,16 @@ class Session:
     def context(self, revision: str | None, changed: frozenset[str] | None = None) -> Context:
         if revision not in self._contexts:
             tree = self.tree(revision)
+            documents = self._parts.documents(tree, lambda: self._contexts[revision].bench)
+            options = Options(
+                self._upstreams, self.settings.opaque_helpers, self._jobs, self._cache, self._progress, getattr(documents, "scripts", {})
+            )
             self._contexts[revision] = Context(
                 tree,
                 self.settings,
-                self._parts.documents(tree, self.settings),
-                lambda: self._parts.load_bench(tree),
-                lambda bench: self._parts.build_runs(bench, self._options),
+                documents,
+                lambda: self._parts.load_bench(tree, self.settings),
+                lambda bench: self._parts.build_runs(bench, options),
                 changed,
             )
         return self._contexts[revision]
@@ -136,11 +147,11 @@ def find_root(folder: Path) -> Path:
 
 def default_parts() -> Parts:
     """The parts of this program."""
-    tree = importlib.import_module("reviewbot.tree")
-    git = importlib.import_module("reviewbot.git")
+    from reviewbot.git import GitError, Repository
+    from reviewbot.tree import open_tree
 
     def renames(root: str, base: str, head: str) -> Mapping[str, str]:
-        repository = git.Repository.find(root)
+        repository = Repository.find(root)
         below = Path(root).resolve().relative_to(Path(repository.top).resolve()).as_posix()
         prefix = "" if below == "." else below + "/"
         return {
@@ -149,8 +160,10 @@ def default_parts() -> Parts:
             if change.status == "renamed" and change.old_path.startswith(prefix) and change.path.startswith(prefix)
         }
 
-    def load_bench(tree: Tree) -> Any:
-        return importlib.import_module("reviewbot.bench.repository").load_bench(tree)
+    def load_bench(tree: Tree, settings: Settings) -> Any:
+        from reviewbot.bench.repository import load_bench
+
+        return load_bench(tree, _layout(settings))
 
     def build_runs(bench: Any, options: Options) -> Iterable[Run]:
         made: Iterable[Run] = importlib.import_module("reviewbot.runs").build_runs(
@@ -160,7 +173,24 @@ def default_parts() -> Parts:
             jobs=options.jobs,
             cache=options.cache,
             progress=options.progress,
+            scripts=options.scripts,
         )
         return made
 
-    return Parts(tree.open_tree, DocumentStore, load_bench, build_runs, renames, (TreeError, git.GitError))
+    return Parts(open_tree, DocumentStore, load_bench, build_runs, renames, (TreeError, GitError))
+
+
+def _layout(settings: Settings) -> Layout | None:
+    """The layout that settings give, ``None`` where they give none."""
+    given = settings.layout
+    if given == SettingsLayout() and settings.profile is None:
+        return None
+    usual = Layout()
+    return Layout(
+        masters=given.masters,
+        runners=given.runners[0] if given.runners else "",
+        launchers=given.launchers or usual.launchers,
+        workflows=given.workflows or usual.workflows,
+        recipes=given.recipes or usual.recipes,
+        adapter=settings.profile or "",
+    )

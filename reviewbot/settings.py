@@ -80,6 +80,8 @@ def parse_settings(data: bytes, path: str = NAME) -> Settings:
         raise SettingsError(path, 1, f"not readable: {error}") from None
     finally:
         loader.dispose()
+    if raw is None:
+        return Settings(path=path)
     _validate(raw, lines, path)
     layout = {name: tuple(globs) for name, globs in raw.get("layout", {}).items()}
     return Settings(
@@ -115,14 +117,16 @@ def _collect(node: Any, at: KeyPath, lines: dict[KeyPath, int], path: str, depth
             if name in seen:
                 raise SettingsError(path, key.start_mark.line + 1, f"the key {name!r} is written twice")
             seen.add(name)
-            lines[(*at, name)] = key.start_mark.line + 1
+            inner = (*at, name)
+            lines[inner] = key.start_mark.line + 1
             if at == ("rules",) and isinstance(value, yaml.ScalarNode):
                 value.tag = "tag:yaml.org,2002:str"  # YAML 1.1 reads off as false
-            _collect(value, (*at, name), lines, path, depth + 1)
+            _collect(value, inner, lines, path, depth + 1)
     elif isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
-            lines[(*at, number)] = item.start_mark.line + 1
-            _collect(item, (*at, number), lines, path, depth + 1)
+            inner = (*at, number)
+            lines[inner] = item.start_mark.line + 1
+            _collect(item, inner, lines, path, depth + 1)
 
 
 def _validate(raw: Any, lines: Mapping[KeyPath, int], path: str) -> None:

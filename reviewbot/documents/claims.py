@@ -25,7 +25,7 @@ _PARALLEL = r"(?:D?EP|TEP|TP|PP|DCP|PCP|DP)\s*=?\s*\d+|no-dp-attn|dp-attn"
 
 _WORKERS = re.compile(r"(?<![\w.-])(?P<prefill>\d+)\s?[pP]\s?(?P<decode>\d+)\s?[dD](?![A-Za-z0-9])")
 _ROLE_COUNT = re.compile(
-    rf"(?<![\w.])(?P<count>\d+)\s+{_ROLE}(?:\s+(?P<noun>workers?|engines?|nodes?))?"
+    rf"(?<![\w.=@])(?P<count>\d+)\s+{_ROLE}(?:\s+(?P<noun>workers?|engines?|nodes?))?"
     rf"(?:\s*[(@]?\s*(?P<parallel>(?:{_PARALLEL})(?:\s*/\s*(?:{_PARALLEL}))*)(?:\s+each)?\s*\)?)?",
 )
 _ROLE_PARALLEL = re.compile(rf"(?:(?<![\w.])(?P<count>\d+)\s?x\s+)?(?<![\w-])(?P<parallel>(?:DEP|TEP|TP)\s*=?\s*\d+)\s+{_ROLE}\b(?!\s+nodes?)")

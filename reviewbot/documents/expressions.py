@@ -258,7 +258,7 @@ def _enclosed(node: Expression, start: int, end: int) -> Expression:
 
 def _number_literal(text: str) -> float | int:
     value = _to_number(text)
-    return int(value) if not math.isinf(value) and value == value and value == int(value) else value
+    return int(value) if math.isfinite(value) and value.is_integer() else value
 
 
 def parse_expression(text: str) -> Expression:
@@ -335,7 +335,7 @@ def is_true(value: object) -> bool:
     if value is None or value is False or value == "":
         return False
     if isinstance(value, (int, float)):
-        return value != 0 and value == value
+        return value != 0 and not math.isnan(value)
     return True
 
 
@@ -446,13 +446,15 @@ class _Evaluator:
 
     def call(self, node: Call) -> object:
         if node.name == "case":
-            for condition, value in zip(node.arguments[:-1:2], node.arguments[1::2]):
+            for condition, outcome in zip(node.arguments[:-1:2], node.arguments[1::2]):
                 holds = self.evaluate(condition)
                 if isinstance(holds, Unknown):
                     return holds
                 if is_true(holds):
-                    return self.evaluate(value)
+                    return self.evaluate(outcome)
             return self.evaluate(node.arguments[-1])
+        if node.name == "always":
+            return True
         function = _FUNCTIONS.get(node.name)
         if function is None:
             return self.unknown(node)  # the state of the job, or of the disk
@@ -462,6 +464,7 @@ class _Evaluator:
                 return value
         inside = next((found for value in values if (found := _unknown_inside(value)) is not None), None)
         if inside is not None:
+            inside = self.unknown(node) if inside.text == "?" else inside
             if node.name == "contains" and isinstance(values[0], list):
                 known = [item for item in values[0] if not isinstance(item, Unknown)]
                 return True if _contains(known, values[1]) else inside
@@ -492,17 +495,15 @@ def _lookup(value: object, index: object) -> object:
         return _OPEN if isinstance(value, Partial) else _MISSING
     if isinstance(value, list):
         number = _to_number(index)
-        if number == number and 0 <= number < len(value):
+        if not math.isnan(number) and 0 <= number < len(value):
             return value[int(number)]
     return _MISSING
 
 
 def _unknown_inside(value: object) -> Unknown | None:
     pending = [value]
-    seen = 0
-    while pending and seen < 10_000:
+    while pending:
         item = pending.pop()
-        seen += 1
         if isinstance(item, Unknown):
             return item
         if isinstance(item, Partial):
@@ -595,10 +596,11 @@ def evaluate(expression: Expression | str, contexts: Mapping[str, Any], source: 
     Raises ``ExpressionError`` where GitHub would stop: bad syntax (of a ``str``), a bad ``format`` or ``fromJSON``.
     """
     if isinstance(expression, str):
-        source = expression
-        expression = parse_expression(expression)
+        source, tree = expression, parse_expression(expression)
+    else:
+        tree = expression
     try:
-        return _plain(_Evaluator(contexts, source).evaluate(expression))
+        return _plain(_Evaluator(contexts, source).evaluate(tree))
     except RecursionError as error:
         raise ExpressionError("nested too deeply", 0) from error
 
@@ -680,7 +682,7 @@ def interpolate(text: str, contexts: Mapping[str, Any]) -> list[str | Unknown]:
         else:
             part = piece
         if isinstance(part, str) and parts and isinstance(parts[-1], str):
-            parts[-1] += part
+            parts[-1] = parts[-1] + part
         elif part != "":
             parts.append(part)
     return parts

@@ -19,8 +19,33 @@ from reviewbot.documents.positions import Problem, Span
 from reviewbot.documents.shell_arith import read_arithmetic
 from reviewbot.documents.shell_source import MAX_DEPTH, ShellSyntaxError, Source
 from reviewbot.documents.shell_syntax import (
-    AndOr, Arith, ArithCommand, ArithFor, Assignment, Background, Block, Broken, Case, CaseArm, Comment, Declaration, For, Function, Group,
-    If, Literal, Pipeline, Redirect, Script, Simple, Statement, Subshell, TestCommand, While, Word,
+    AndOr,
+    Arith,
+    ArithCommand,
+    ArithFor,
+    ArithText,
+    Assignment,
+    Background,
+    Block,
+    Broken,
+    Case,
+    CaseArm,
+    Comment,
+    Declaration,
+    For,
+    Function,
+    Group,
+    If,
+    Literal,
+    Pipeline,
+    Redirect,
+    Script,
+    Simple,
+    Statement,
+    Subshell,
+    TestCommand,
+    While,
+    Word,
 )
 from reviewbot.documents.shell_words import Scanner
 
@@ -34,17 +59,29 @@ _STATEMENTS = _LEAVES | frozenset({
 })
 _SKIPPED = frozenset({";", "\n", ";;", "comment", "heredoc_body", "heredoc_end"})
 _BLANK = re.compile(r"(?:[ \t]|\\\n)*")
+_BETWEEN = re.compile(r"(?:[ \t]|\\\n)*[\n;]?\s*")
 _GAP = re.compile(r"(?:[\s;]|\\\n)*\Z")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_KEYWORD = re.compile(r"(?:if|while|until|for|select|case)(?!\w)")
+_LONE_DOLLAR = re.compile(r"\$(?=\s|\Z)")
+_INNER_HASH = re.compile(r"(\$\{[!#]?\w+(?:\[[^\]\n]*\])?#+)|(?<=[\w.\-/:=@%+,~^*])\#")  # no comment, though the grammar takes it for one
 _HIGH_PLANE = re.compile("[\U000F0000-\U000FFFFD]")
-_TIME = re.compile(r"(^|[;&|({\n])([ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[({]|if\b|for\b|while\b|until\b|case\b))", re.M)
+_TIME = re.compile(r"(^|[;&|({\n])([ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[({]|if\b|for\b|while\b|until\b|case\b))", re.MULTILINE)
 _FUNCTION = re.compile(r"(?:function[ \t]+)?([^\s()<>;&|$'\"]+)[ \t]*(?:\([ \t]*\))?(?:\s|\#[^\n]*\n|\\\n)*")
-_RESERVED = {"fi", "done", "esac", "then", "else", "elif", "do", "}"}
+_BOUNDARY = frozenset(" \t\n;&|()<>`\\")
+_RESERVED = frozenset({
+    "fi", "done", "esac", "then", "else", "elif", "do", "}", "if", "for", "while", "until", "case", "select", "function", "{", "]]",
+})
 
 
 @lru_cache(maxsize=1)
 def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+@lru_cache(maxsize=1)
+def _comment_query() -> tree_sitter.Query:
+    return tree_sitter.Query(tree_sitter.Language(tree_sitter_bash.language()), "(comment) @c")
 
 
 def parse_shell(data: bytes | str, path: str = "") -> Script:
@@ -59,13 +96,14 @@ def parse_shell(data: bytes | str, path: str = "") -> Script:
         problems.append(Problem("too-large", f"the script has more than {MAX_BYTES:,} characters", Span(1, 1, 1, 1), fatal=True))
         return Script((), (), tuple(problems), text)
     reader = _Reader(problems)
-    source = Source(text)
     try:
+        source = Source(text)
         body = reader.parse(source, 0, len(text), 0)
+        problems.extend(_syntax_problems(reader, source))
     except RecursionError:
-        span = source.span(0, len(text))
+        span = Span(1, 1, text.count("\n") + 1, 1)
         problems.append(Problem("too-deep", "nested too deeply to be read", span))
-        body = (Broken(text, 1, span.end_line),)
+        return Script((Broken(text, 1, span.end_line),), (), tuple(problems), text)
     for doc in source.heredocs.values():
         if not doc.closed:
             line = source.line(doc.start)
@@ -74,6 +112,20 @@ def parse_shell(data: bytes | str, path: str = "") -> Script:
     comments = tuple(reader.comments[start] for start in sorted(reader.comments))
     problems.sort(key=lambda problem: problem.span)
     return Script(body, comments, tuple(problems), text)
+
+
+def parse_arithmetic(text: str) -> Arith:
+    """The expression in a text that is known only at run time (the value of a variable, an operand of ``-eq``, ``let``).
+
+    What is no expression is one ``ArithText`` of the whole text.
+    """
+    source = Source(text)
+    scanner = Scanner(source, _Reader([]).parse)
+    try:
+        return read_arithmetic(scanner, 0, len(text))
+    except (ShellSyntaxError, RecursionError):
+        span = source.span(0, len(text))
+        return ArithText(Word((Literal(text, True),), 1, span, text, text))
 
 
 def _decoded(data: bytes | str, problems: list[Problem]) -> str:
@@ -105,7 +157,9 @@ def _decoded(data: bytes | str, problems: list[Problem]) -> str:
 
 def _masked(source: Source) -> str:
     """The text for the grammar: one byte a character, here-documents replaced by a plain redirect and blank lines."""
-    text = _NOT_ASCII.sub("x", source.text)
+    text = _LONE_DOLLAR.sub("x", _NOT_ASCII.sub("x", source.text))
+    if "#" in text:
+        text = _INNER_HASH.sub(lambda m: m.group(1) or "x", text)
     if ";&" in text:
         text = text.replace(";;&", ";; ").replace(";&", ";;")
     if "time" in text:
@@ -127,6 +181,58 @@ def _masked(source: Source) -> str:
     return "".join(pieces)
 
 
+_CLOSERS = {"fi": ("if",), "done": ("for", "while", "until", "select"), "esac": ("case",), "}": ("{",), ")": ("(",)}
+_OPENING = frozenset({"if", "for", "while", "until", "select", "case", "{", "("})
+_MIDDLE = {"then": ("if",), "elif": ("if",), "else": ("if",), "do": ("for", "while", "until", "select")}
+
+
+def _syntax_problems(reader: _Reader, source: Source) -> list[Problem]:
+    """One mistake breaks many statements: its cause is told, or what the statements say where no cause is seen."""
+    if not reader.faults and not reader.unexpected:
+        return []
+    cause = _cause(source)
+    if cause:
+        return [cause]
+    told = list(dict.fromkeys(reader.faults))
+    lines = {problem.span.line for problem in told}
+    return told + [problem for problem in dict.fromkeys(reader.unexpected) if problem.span.line not in lines]
+
+
+def _cause(source: Source) -> Problem | None:
+    """The first thing that is wrong with the nesting of a script that has an error, by its keywords; ``None`` where the nesting is right."""
+    stack: list[tuple[str, int]] = []
+
+    def told(message: str, start: int, length: int) -> Problem:
+        return Problem("shell-syntax", message, source.span(start, start + length))
+
+    def unclosed(word: str, start: int) -> Problem:
+        return told(f"`{word}` of line {source.line(start)} is never closed", start, len(word))
+
+    before = ("", "")
+    try:
+        for offset, token, command in source.lex(0, len(source.text), 0):
+            word = token[0] if token in (")close", ")case") else token
+            if token == ")case" or (not command and token not in ("(", ")", ")close") and not (token == "{" and before[0] == "function")):
+                pass
+            elif word in _OPENING:
+                stack.append((word, offset))
+            elif word in _CLOSERS:
+                if stack and stack[-1][0] in _CLOSERS[word]:
+                    stack.pop()
+                elif any(opener in _CLOSERS[word] for opener, _ in stack):
+                    return unclosed(*stack[-1])
+                else:
+                    return told(f"unexpected `{word}`", offset, len(word))
+            elif word in _MIDDLE and not (stack and stack[-1][0] in _MIDDLE[word]):
+                if any(opener in _MIDDLE[word] for opener, _ in stack):
+                    return unclosed(*stack[-1])
+                return told(f"unexpected `{word}`", offset, len(word))
+            before = (before[1], token)
+    except ShellSyntaxError as error:
+        return Problem(error.code, error.message, source.span(error.start, min(error.start + 1, len(source.text))))
+    return unclosed(*stack[-1]) if stack else None
+
+
 @dataclass(slots=True)
 class _Region:
     """A range of a source with what is needed to read it."""
@@ -144,7 +250,8 @@ class _Reader:
     problems: list[Problem]
     comments: dict[tuple[int, int], Comment] = field(default_factory=dict)
     masks: dict[int, tuple[Source, str]] = field(default_factory=dict)
-    clean: bool = True
+    faults: list[Problem] = field(default_factory=list)  # statements whose text is wrong
+    unexpected: list[Problem] = field(default_factory=list)  # pieces that no statement covers: mostly one mistake, seen several times
 
     def parse(self, source: Source, start: int, end: int, depth: int) -> Block:
         known = self.masks.get(id(source))
@@ -153,10 +260,21 @@ class _Reader:
             self.masks[id(source)] = (source, masked)  # keeps the source alive, so its id stays its own
         region = _Region(source, Scanner(source, self.parse, depth), masked, start, end, depth)
         tree = _parser().parse(masked[start:end].encode("ascii"))
+        if depth == 0 or source.parent is not None:  # else the tree of the text around has shown them already
+            for node in tree_sitter.QueryCursor(_comment_query()).captures(tree.root_node).get("c", ()):
+                self.comment(source, masked, node.start_byte + start, end)
         return _Statements(self, region).block(tree.root_node.children, start, end)
 
-    def problem(self, source: Source, message: str, start: int, end: int, code: str = "shell-syntax") -> None:
-        self.problems.append(Problem(code, message, source.span(start, max(start, end))))
+    def comment(self, source: Source, masked: str, start: int, limit: int) -> None:
+        text = source.text
+        if masked[start] != "#" or (start and text[start - 1] not in " \t\n;&|()`"):
+            return
+        found = text.find("\n", start, limit)
+        end = limit if found < 0 else found
+        body = text[start + 1 : end]
+        before = text[text.rfind("\n", 0, start) + 1 : start]
+        span = source.span(start, end)
+        self.comments[(span.line, span.column)] = Comment(body[1:] if body[:1] in (" ", "\t") else body, span, not before.strip(" \t"))
 
 
 class _Statements:
@@ -192,15 +310,22 @@ class _Statements:
         """The statements among ``nodes``, which stand between two offsets."""
         out: list[Statement] = []
         at = start
+        ended = start  # behind the last statement, which a `;` or `&` may end
         queue = list(reversed(nodes))
         while queue:
             node = queue.pop()
             kind = node.type
             begin = self.at(node)
+            ends = kind in (";", "&") and begin >= at and not node.is_missing
+            if ends and (ended != at or not out or not _BLANK.fullmatch(self.masked, at, begin)):
+                self.gap(out, at, begin)
+                self.stray(out, begin, begin + 1)
+                at = begin + 1
+                continue
             if kind == "comment":
                 if begin >= at:
                     at = self.gap(out, at, begin)
-                    at = max(at, self.comment(node))
+                    at = max(at, self.to(node))
                 continue
             if begin < at and kind != "ERROR":
                 continue  # read already, with the statement before
@@ -216,21 +341,20 @@ class _Statements:
             elif kind in _STATEMENTS:
                 at = self.gap(out, at, begin)
                 statement, stop = self.guarded(node)
-                if isinstance(statement, Broken) and node.has_error and node.child_count and kind not in _LEAVES:
-                    pass
                 out.append(statement)
-                at = max(at, stop)
+                ended = at = max(at, stop)
             elif kind == "ERROR" and node.child_count:
-                self.reader.clean = False
                 queue.extend(reversed(node.children))
             elif node.is_missing:
                 continue
             # anything else is a piece that no statement covers: the next gap tells it
+        if at > end:
+            raise ShellSyntaxError(f"unexpected `{(self.text[end:at].split() or [''])[0][:40]}`", end)
         self.gap(out, at, end)
         return tuple(out)
 
     def gap(self, out: list[Statement], start: int, end: int) -> int:
-        """Whatever stands between two statements must be blank."""
+        """Whatever stands between two statements must be blank, or a plain command that the grammar did not see as one."""
         if start >= end or not self.masked[start:end].strip(" \t\n;"):
             return max(start, end)
         if _GAP.match(self.masked, start, end):
@@ -238,13 +362,26 @@ class _Statements:
         piece = self.text[start:end]
         first = start + len(piece) - len(piece.lstrip(" \t\n;"))
         last = start + len(piece.rstrip(" \t\n;"))
-        shown = self.text[first:last].split()
-        self.broken(out, f"unexpected `{shown[0] if shown else ''}`", first, last)
+        while first < last:
+            faults = len(self.reader.faults)
+            try:
+                statement, stop = self.simple(first)
+            except ShellSyntaxError:
+                break
+            between = _BETWEEN.match(self.text, stop, last)
+            if stop > last or len(self.reader.faults) > faults or not between or (stop < last and between.end() == stop):
+                break
+            out.append(statement)
+            first = between.end()
+        if first < last:
+            self.stray(out, first, last)
         return end
 
-    def broken(self, out: list[Statement], message: str, start: int, end: int, code: str = "shell-syntax") -> None:
-        self.reader.problem(self.source, message, start, end, code)
-        out.append(Broken(self.text[start:end], self.line(start), self.last_line(end)))
+    def stray(self, out: list[Statement], first: int, last: int) -> None:
+        shown = self.text[first:last].split()
+        message = f"unexpected `{shown[0][:40] if shown else ''}`"
+        self.reader.unexpected.append(Problem("shell-syntax", message, self.source.span(first, last)))
+        out.append(Broken(self.text[first:last], self.line(first), self.last_line(last)))
 
     def guarded(self, node: tree_sitter.Node) -> tuple[Statement, int]:
         """A statement, or ``Broken`` where its text cannot be read."""
@@ -252,23 +389,10 @@ class _Statements:
         try:
             return self.statement(node)
         except ShellSyntaxError as error:
-            place = min(max(error.start, 0), len(self.text))
-            if not start <= place <= end:
-                place = start
-            self.reader.problem(self.source, error.message, place, min(end, place + 1), error.code)
+            place = error.start if start <= error.start <= self.limit else start
+            problem = Problem(error.code, error.message, self.source.span(place, max(place, min(self.limit, place + 1))))
+            (self.reader.faults if error.code == "shell-syntax" else self.reader.problems).append(problem)
             return Broken(self.text[start:end], self.line(start), self.last_line(end)), end
-
-    def comment(self, node: tree_sitter.Node) -> int:
-        start = self.at(node)
-        if self.masked[start] != "#":
-            return start
-        found = self.text.find("\n", start, self.limit)
-        end = self.limit if found < 0 else found
-        body = self.text[start + 1 : end]
-        line_start = self.text.rfind("\n", 0, start) + 1
-        comment = Comment(body[1:] if body[:1] in (" ", "\t") else body, self.source.span(start, end), not self.text[line_start:start].strip(" \t"))
-        self.reader.comments[(comment.span.line, comment.span.column)] = comment
-        return end
 
     # --- statements
 
@@ -290,11 +414,14 @@ class _Statements:
 
     def compound(self, node: tree_sitter.Node, kind: str) -> tuple[Statement, int]:
         start = self.at(node)
+        keyword = _KEYWORD.match(self.text, start, self.limit) if kind.endswith("_statement") else None
+        if keyword and keyword.end() < self.limit and self.text[keyword.end()] not in _BOUNDARY:
+            raise ShellSyntaxError(f"unexpected `{self.text[start:keyword.end() + 1]}`", start)
         if kind == "redirected_statement":
             first = node.children[0]
             return self.statement(first) if first.type in _STATEMENTS else self.simple(start)
         if kind == "list":
-            return self.list(node)
+            return self.and_or(node)
         if kind == "pipeline":
             return self.pipeline(node)
         if kind == "negated_command":
@@ -327,7 +454,12 @@ class _Statements:
             word = self.masked[start : self.to(node)].split(None, 1)
             opener = re.match(r"[a-z]+|.", word[0]) if word else None
             name = opener.group() if opener else ""
-            self.reader.problem(self.source, f"`{name}` of line {self.line(start)} is never closed", start, start + len(name))
+            message = f"`{name}` of line {self.line(start)} is never closed"
+            self.reader.unexpected.append(Problem("shell-syntax", message, self.source.span(start, start + len(name))))
+        elif closing.type.isalpha() or closing.type == "}":
+            after = self.to(closing)
+            if after < self.limit and self.text[after] not in _BOUNDARY:
+                raise ShellSyntaxError(f"unexpected `{self.text[self.at(closing):after + 1]}`", self.at(closing))
         return self.at(closing)
 
     def operands(self, node: tree_sitter.Node, separators: frozenset[str]) -> list[tuple[str, Statement, int]]:
@@ -342,13 +474,15 @@ class _Statements:
             kind = child.type
             begin = self.at(child)
             if kind == "comment":
-                at = max(at, self.comment(child))
+                at = max(at, self.to(child))
             elif begin < at and kind != "ERROR":
                 continue
             elif kind in separators:
                 self.gap(lost, at, begin)
                 operator = kind
                 at = self.to(child)
+            elif kind == "list" and "&&" in separators:
+                queue.extend(reversed(child.children))  # a long list is nested to the left
             elif kind in _STATEMENTS:
                 self.gap(lost, at, begin)
                 statement, at = self.statement(child)
@@ -361,24 +495,17 @@ class _Statements:
             out.append((";", piece, self.to(node)))
         return out
 
-    def list(self, node: tree_sitter.Node) -> tuple[Statement, int]:
+    def and_or(self, node: tree_sitter.Node) -> tuple[Statement, int]:
         start = self.at(node)
         items = self.operands(node, frozenset({"&&", "||"}))
         if not items:
             raise ShellSyntaxError("a list without commands", start)
         first = items[0][1]
         rest: list[tuple[str, Statement]] = []
-        if isinstance(first, AndOr):
-            rest.extend(first.rest)
-            first = first.first
         for operator, statement, _ in items[1:]:
             if operator not in ("&&", "||"):
                 raise ShellSyntaxError("a list with a piece that is no command", start)
-            if isinstance(statement, AndOr):
-                rest.append((operator, statement.first))
-                rest.extend(statement.rest)
-            else:
-                rest.append((operator, statement))
+            rest.append((operator, statement))
         stop = items[-1][2]
         if not rest:
             raise ShellSyntaxError("nothing follows `&&` or `||`", start)
@@ -562,18 +689,9 @@ class _Statements:
             self.close(node, node.children[-1], start)
         subject, _ = self.scanner.word(self.blank(start + 4), self.limit, braces=False)
         arms: list[CaseArm] = []
-        at = start
         for child in node.children:
-            if child.type == "comment":
-                self.comment(child)
-            elif child.type == "in" and not child.is_named:
-                at = self.to(child)
-            elif child.type == "case_item":
+            if child.type == "case_item":
                 arms.append(self.arm(child))
-                at = self.to(child)
-            elif child.type == "esac":
-                lost: list[Statement] = []
-                at = max(at, start)
         redirects, stop = self.scanner.redirects(self.to(node), self.limit)
         return Case(subject, tuple(arms), redirects, self.line(start), self.last_line(stop)), stop
 
@@ -669,6 +787,8 @@ class _Statements:
                 words.append(word)
                 if len(words) == 1 and not assignments and word.text in _DECLARATIONS:
                     declaring = word.text
+        if stop == start:
+            raise ShellSyntaxError("a command is missing", start)
         end_line = self.last_line(stop)
         statement: Statement
         if declaring:

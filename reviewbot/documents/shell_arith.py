@@ -16,7 +16,7 @@ MAX_NESTING = 60
 _SPACE = re.compile(r"(?:[ \t\n\r]|\\\n)*")
 _OPERATOR = re.compile(r"<<=|>>=|\*\*|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%<>=!~&|^?:,()]")
 _OPERAND_RUN = re.compile(r"[\w#@]+", re.ASCII)
-_NUMBER = re.compile(r"(?:0[xX]([0-9a-fA-F]+)|([0-9]+)\#([0-9A-Za-z@_]+)|(0[0-7]*)|([1-9][0-9]*))\Z", re.ASCII)
+_NUMBER = re.compile(r"(?:0[xX]([0-9a-fA-F]{1,99})|([0-9]{1,2})\#([0-9A-Za-z@_]{1,99})|(0[0-7]{0,99})|([1-9][0-9]{0,99}))\Z", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 _ASSIGN = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="})
 _BINARY = {

@@ -53,6 +53,7 @@ class Source:
         self.parent = parent
         self.origin = origin
         self.heredocs: dict[int, HereDocument] = {}
+        self.work = 0
         self.starts = [0, *(m.end() for m in re.finditer("\n", text))] if parent is None else []
         if "<<" in text:
             try:
@@ -82,6 +83,12 @@ class Source:
 
     def unclosed(self, what: str, start: int) -> ShellSyntaxError:
         return ShellSyntaxError(f"`{what}` of line {self.line(start)} is never closed", start)
+
+    def spend(self, amount: int) -> None:
+        """Looking ahead costs time; text made to be looked at again and again is given up."""
+        self.work += amount
+        if self.work > 500_000 + 60 * len(self.text):
+            raise ShellSyntaxError("too tangled to be read", 0, "too-deep")
 
     def skip_single(self, start: int, end: int) -> int:
         found = self.text.find("'", start + 1, end)
@@ -166,6 +173,7 @@ class Source:
                 i = self.skip_dollar(i, end, quoted, depth)
             else:
                 i = self.skip_backquote(i, end)
+        self.spend(end - start)
         raise self.unclosed("${", start - 2)
 
     def close_arithmetic(self, start: int, end: int, depth: int) -> int | None:
@@ -173,6 +181,7 @@ class Source:
         text = self.text
         level = 0
         i = start
+        self.spend(16)
         while i < end:
             run = _ARITH_RUN.match(text, i, end)
             if run:
@@ -184,6 +193,7 @@ class Source:
                 i += 1
             elif c == ")":
                 if level == 0:
+                    self.spend(i - start)
                     return i if text.startswith("))", i) and i + 2 <= end else None
                 level -= 1
                 i += 1
@@ -194,6 +204,7 @@ class Source:
                     i = self.skip_any(i, end, depth)
                 except ShellSyntaxError:
                     return None
+        self.spend(end - start)
         return None
 
     def skip_any(self, start: int, end: int, depth: int) -> int:
@@ -211,9 +222,13 @@ class Source:
 
     def close_paren(self, start: int, end: int, depth: int, opened: int) -> int:
         """The offset of the ``)`` that ends the command list beginning at ``start``."""
+        if depth > MAX_DEPTH:
+            raise ShellSyntaxError("nested too deeply to be read", opened, "too-deep")
         for offset, token, _ in self.lex(start, end, depth):
             if token == ")close":
+                self.spend(offset - start)
                 return offset
+        self.spend(end - start)
         raise self.unclosed(self.text[opened : opened + 1] + "(" if self.text[opened] in "$<>" else "(", opened)
 
     def lex(self, start: int, end: int, depth: int, register: bool = False) -> Iterator[tuple[int, str, bool]]:
@@ -286,7 +301,8 @@ class Source:
                     blanks = _BLANKS.match(text, j, end)
                     j = blanks.end() if blanks else j
                     delimiter, quoted, j = self._delimiter(j, end)
-                    pending.append((i, j, delimiter, quoted, strip))
+                    if delimiter or quoted:
+                        pending.append((i, j, delimiter, quoted, strip))
                     i = j
                     continue
                 if text.startswith("<<<", i):
@@ -366,6 +382,8 @@ class Source:
         return self.skip_any(start, end, depth)
 
     def _within(self, start: int, end: int, depth: int, opened: int) -> int:
+        if depth > MAX_DEPTH:
+            raise ShellSyntaxError("nested too deeply to be read", opened, "too-deep")
         for offset, token, _ in self.lex(start, end, depth, register=True):
             if token == ")close":
                 return offset + 1

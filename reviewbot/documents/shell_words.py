@@ -9,8 +9,24 @@ from dataclasses import dataclass
 from reviewbot.documents.shell_arith import read_arithmetic
 from reviewbot.documents.shell_source import MAX_DEPTH, ShellSyntaxError, Source
 from reviewbot.documents.shell_syntax import (
-    Arithmetic, Assignment, Block, Braces, Literal, Parameter, Part, ProcessSubstitution, Redirect, Substitution, TestAnd, TestBinary,
-    TestExpr, TestNot, TestOr, TestUnary, TestWord, Word,
+    Arithmetic,
+    Assignment,
+    Block,
+    Braces,
+    Literal,
+    Parameter,
+    Part,
+    ProcessSubstitution,
+    Redirect,
+    Substitution,
+    TestAnd,
+    TestBinary,
+    TestExpr,
+    TestNot,
+    TestOr,
+    TestUnary,
+    TestWord,
+    Word,
 )
 
 MAX_BRACES = 10_000  # words that one sequence such as {1..9} may give
@@ -29,11 +45,11 @@ _SPACE = re.compile(r"(?:[ \t\n]|\\\n|(?<![^ \t\n(])\#[^\n]*)*")
 _ASSIGN_NAME = re.compile(r"([A-Za-z_]\w*)(?:(\+?=)|(\[))", re.ASCII)
 _REDIRECT = re.compile(r"(\d*)(&>>|&>|>>|>\||>&|<&|<>|<<<|<<-|<<|>|<)")
 _VARIABLE_REDIRECT = re.compile(r"\{([A-Za-z_]\w*)\}(?=[<>])", re.ASCII)
-_SEQUENCE = re.compile(r"(?:(-?\d+)\.\.(-?\d+)|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d+))?\Z", re.ASCII)
+_SEQUENCE = re.compile(r"(?:(-?\d{1,18})\.\.(-?\d{1,18})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,18}))?\Z", re.ASCII)
 _TEST_BINARY = re.compile(r"(==|=~|!=|=|<|>|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef))(?=[\s\"'$]|(?<=[<>])|\Z)")
 _TEST_UNARY = re.compile(r"-[a-zA-Z](?=[ \t\n])")
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?"}
-_ANSI_NUMBER = re.compile(r"([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|c(.)", re.S)
+_ANSI_NUMBER = re.compile(r"([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|c(.)", re.DOTALL)
 _GLOB = re.compile(r"[*?\[]")
 
 _META = frozenset(" \t\n;&|<>()")
@@ -146,6 +162,7 @@ class Scanner:
         """Parts outside double quotes, up to a character of ``stop``."""
         text = self.text
         pieces = _Pieces([])
+        part: Part
         i = start
         spaces = " " not in stop
         while i < end:
@@ -518,7 +535,9 @@ class Scanner:
     def brace(self, start: int, end: int, pieces: _Pieces) -> int:
         """``{a,b}`` or ``{1..5}``; anything else that begins with ``{`` is text."""
         text = self.text
-        if start in self._no_brace or self.depth >= MAX_DEPTH:
+        if self.depth >= MAX_DEPTH:
+            raise ShellSyntaxError("nested too deeply to be read", start, "too-deep")
+        if start in self._no_brace:
             pieces.text("{", False)
             return start + 1
         self.depth += 1
@@ -569,7 +588,7 @@ class Scanner:
         words: list[Word] = []
         for number in numbers:
             shown = chr(number) if from_letter else f"{number:0{width}d}" if width else str(number)
-            words.append(Word((Literal(shown, bool(from_letter)),), span.line, span, shown, shown))
+            words.append(Word((Literal(shown, not shown.lstrip('-').isalnum()),), span.line, span, shown, shown))
         return tuple(words)
 
     # --- redirects and assignments
@@ -624,7 +643,10 @@ class Scanner:
         if doc.quoted:
             target = scanner.make_word([Literal(body.text, True)], 0, len(body.text))
         else:
-            target = scanner.here_body(0, len(body.text))
+            try:
+                target = scanner.here_body(0, len(body.text))
+            except ShellSyntaxError as error:  # its offset counts in the body
+                raise ShellSyntaxError(error.message, doc.start, error.code) from None
         return Redirect("<<", fd, target, line, self.source.line(doc.body), variable), doc.end
 
     def redirects(self, start: int, end: int) -> tuple[tuple[Redirect, ...], int]:
@@ -744,8 +766,10 @@ class Scanner:
             if self.depth >= MAX_DEPTH:
                 raise ShellSyntaxError("nested too deeply to be read", i, "too-deep")
             self.depth += 1
-            expression, j = self._test_or(i + 1, end, opened)
-            self.depth -= 1
+            try:
+                expression, j = self._test_or(i + 1, end, opened)
+            finally:
+                self.depth -= 1
             j = self._space(j, end)
             if not text.startswith(")", j) or j >= end:
                 raise self.source.unclosed("(", i)
@@ -774,7 +798,7 @@ class Scanner:
         op = binary.group(1)
         j = self._space(binary.end(), end)
         right, stop = self._regex(j, end) if op == "=~" else self.word(j, end, braces=False)
-        if stop == j:
+        if stop == j or right.text == "]]":
             raise ShellSyntaxError(f"`{op}` lacks its right side", j)
         return TestBinary(op, left, right), stop
 

@@ -43,7 +43,7 @@ def yaml12_differences(data: bytes) -> list[VersionDifference]:
             if node.text not in known:
                 known[node.text] = _value12(node)
             value = known[node.text]
-            if type(value) is not type(node.value) or (value != node.value and value == value):
+            if type(value) is not type(node.value) or repr(value) != repr(node.value):
                 found.append(VersionDifference(node.span, node.raw, node.value, value))
     return sorted(found, key=lambda difference: difference.span)
 

@@ -28,7 +28,7 @@ def with_fingerprints(findings: Iterable[Finding], renames: Mapping[str, str] | 
     marked = []
     for finding in ordered:
         key = _key(finding, (renames or {}).get(finding.path, finding.path))
-        digest = hashlib.sha256(f"{key}\0{seen[key]}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        digest = hashlib.sha256(f"{key}\0{seen[key]}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
         seen[key] += 1
         marked.append(replace(finding, fingerprint=digest))
     return tuple(marked)

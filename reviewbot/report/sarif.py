@@ -108,7 +108,11 @@ def _region(finding: Finding) -> dict[str, int]:
 
 
 def _uri(path: str) -> str:
-    return quote(path.encode("utf-8", "surrogateescape"), safe="/") or "."
+    try:
+        raw = path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # a lone surrogate that stands for no byte
+        raw = path.encode("utf-8", "backslashreplace")
+    return quote(raw, safe="/") or "."
 
 
 def _plain(text: str) -> str:

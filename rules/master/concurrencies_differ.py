@@ -1,7 +1,8 @@
 """A row and its recipe name other concurrencies
 
 What
-The row's `conc-list` is not the list of concurrencies that the recipe's benchmark runs.
+The row's `conc-list` is not the list of concurrencies that the recipe's benchmark runs. Where the recipe runs all that the row names and more, it is a
+warning: the job takes longer, and results come in that nobody asked for.
 
 Why
 The load generator of a recipe reads the recipe alone, so the row's number is published for a concurrency that never ran.
@@ -53,6 +54,7 @@ def check(context: Context) -> Iterator[Finding]:
             related=[(place, f"the benchmark runs {_listed(runs)}")] if place else [],
             structure=f"{run.point.key}.conc-list",
             subject=f"{_listed(row)} / {_listed(runs)}",
+            level=None if missing else Level.WARNING,
         )
 
 
