@@ -16,8 +16,8 @@ from reviewbot.bench.profiles import PROFILE
 from reviewbot.bench.runners import Runners
 from reviewbot.bench.source import Documents, Source
 from reviewbot.bench.workflows import Contract, Launches, read_contract
-from reviewbot.documents.nodes import Node
 from reviewbot.documents.shell_syntax import Script
+from reviewbot.documents.workflow import Workflow, read_workflow
 from reviewbot.documents.yaml import YamlDocument
 from reviewbot.settings import Settings
 from reviewbot.tree import Tree
@@ -126,13 +126,14 @@ class Bench:
     @cached_property
     def contract(self) -> Contract:
         """How workflows launch points; the built-in profile where the repository has no workflow that does."""
-        roots: dict[str, Node | None] = {}
+        workflows: list[Workflow] = []
         for path in self.workflow_files:
             text = self.source.text(path)
             if text is not None and ("runners/launch_" in text or "./.github/workflows/" in text):
                 document = self.source.yaml(path, github=True)
-                roots[path] = None if document is None else document.root
-        contract = read_contract(roots)
+                if document is not None:
+                    workflows.append(read_workflow(document))
+        contract = read_contract(workflows)
         return contract if contract.callers else PROFILE
 
     @cached_property
