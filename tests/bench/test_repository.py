@@ -28,7 +28,7 @@ k:
     fixed-seq-len:
     - {isl: 1024, osl: 1024, search-space: [{tp: 8, conc-list: [4]}]}
 """
-RECIPE = "name: r\nbackend:\n  type: sglang\nresources:\n  gpu_type: x\n"
+RECIPE = "name: r\nmodel: {path: m, container: c, precision: fp4}\nbackend:\n  type: sglang\nresources:\n  gpu_type: x\n"
 VARIED = """\
 base:
   name: r
@@ -84,6 +84,13 @@ def test_a_folder_of_recipes() -> None:
         "b.yaml:zip_override_sizes[2]",
     ]
     assert bench.points[1].site.line == 5 and bench.jobs() == ()
+
+
+def test_a_variant_that_cannot_be_made_is_a_problem() -> None:
+    text = VARIED.replace("[1]", "[1, 2]")
+    bench = load_bench(MemoryTree({"a.yaml": text.encode()}))
+    assert [point.id for point in bench.points] == ["a.yaml:override_fast"]
+    assert [(problem.code, problem.site.path) for problem in bench.problems] == [("variant", "a.yaml")]
 
 
 def test_an_unknown_format_is_an_empty_bench() -> None:
