@@ -9,7 +9,7 @@ from typing import Any
 from reviewbot.bench.adapters import ADAPTERS, Adapter, Declared
 from reviewbot.bench.changelog import Changelog, read_changelog
 from reviewbot.bench.layout import Layout, given_layout, select, with_given
-from reviewbot.bench.masters import Master, MasterEntry, Masters
+from reviewbot.bench.masters import Master, MasterEntry, Masters, Mention, recipe_mentions
 from reviewbot.bench.model import Job, Point
 from reviewbot.bench.problems import BenchProblem
 from reviewbot.bench.profiles import PROFILE
@@ -110,6 +110,12 @@ class Bench:
         if found is None and deprecated:
             found = next((master.entries[key] for master in self.deprecated if key in master.entries), None)
         return found
+
+    @cached_property
+    def mentions(self) -> tuple[Mention, ...]:
+        """Every recipe that a master names, retired masters included."""
+        entries = [*self.masters.active(), *(entry for master in self.deprecated for entry in master.entries.values())]
+        return tuple(mention for entry in entries for mention in recipe_mentions(entry))
 
     @cached_property
     def changelog(self) -> Changelog | None:
