@@ -10,10 +10,9 @@ from typing import NamedTuple
 from reviewbot.bench.model import Recipe, Role, Value
 from reviewbot.bench.srt_values import (
     Reading,
+    common,
     concurrencies,
     flag,
-    leaves,
-    time_limit,
     value_of,
     values_below,
     whole_of,
@@ -120,50 +119,16 @@ def normalise(item: Item, variant: str, tag: str | None = None) -> Recipe:
         role = _role(item, name, engine, layout)
         if role is not None:
             roles[name] = role
-    at = item.at
-    benchmark, model, health = at("benchmark") or _EMPTY, at("model") or _EMPTY, at("health_check") or _EMPTY
-    identity = at("identity")
     return Recipe(
         schema=1,
         variant=variant,
-        settings=dict(leaves(item)),
-        name=value_of(at("name"), "name"),
-        model_path=value_of(model.at("path"), "model.path"),
-        container=value_of(model.at("container"), "model.container"),
-        precision=value_of(model.at("precision"), "model.precision"),
         engine=engine,
-        gpu_type=value_of(at("resources", "gpu_type"), "resources.gpu_type"),
-        gpus_per_node=whole_of(at("resources", "gpus_per_node"), "resources.gpus_per_node"),
         roles=roles,
-        environment=values_below(at("environment"), "environment"),
-        frontend=value_of(at("frontend", "type"), "frontend.type"),
-        benchmark_type=value_of(benchmark.at("type"), "benchmark.type"),
-        isl=whole_of(benchmark.at("isl"), "benchmark.isl"),
-        osl=whole_of(benchmark.at("osl"), "benchmark.osl"),
-        concurrencies=concurrencies(value_of(benchmark.at("concurrencies"), "benchmark.concurrencies")),
-        benchmark_env=values_below(benchmark.at("env"), "benchmark.env"),
-        benchmark_command=value_of(benchmark.at("command"), "benchmark.command"),
-        health_attempts=whole_of(health.at("max_attempts"), "health_check.max_attempts"),
-        health_interval=whole_of(health.at("interval_seconds"), "health_check.interval_seconds"),
-        time_limit=time_limit(at("slurm", "time_limit"), "slurm.time_limit"),
         total_nodes=total,
-        setup_script=value_of(at("setup_script"), "setup_script"),
-        container_mounts=values_below(at("container_mounts"), "container_mounts"),
-        extra_mounts=value_of(at("extra_mount"), "extra_mount"),
-        srun_options=values_below(at("srun_options"), "srun_options"),
-        identity={} if identity is None or identity.children is None else _identity(identity),
         services=_services(item),
         dedicated_nodes=dedicated,
-        frontend_env=values_below(at("frontend", "env"), "frontend.env"),
-        frontend_args=values_below(at("frontend", "args"), "frontend.args"),
+        **common(item),
     )
-
-
-_EMPTY = Item({}, None, None, (1, 1, 1, 1), "")  # type: ignore[arg-type]
-
-
-def _identity(item: Item) -> dict[str, Value]:
-    return {key[len("identity.") :]: value for key, value in leaves(item, "identity")}
 
 
 def _services(item: Item) -> dict[str, Value]:

@@ -383,6 +383,13 @@ def test_keep_gives_the_recipe_behind_its_errors() -> None:
     assert isinstance(found[0], RecipeError) and "did you mean `health_check`" in found[0].message
 
 
+def test_a_fragment_lacks_blocks() -> None:
+    text = V2.replace("model: {path: toy-model, container: toy-image, precision: fp4}\n", "")
+    assert [item.key for item in errors(text)] == ["model"]
+    assert _bare(one(text, partial=True).isl) == 8192
+    assert errors(text.replace("roles:", "rolls:"), partial=True)
+
+
 def test_speed() -> None:
     document = parse_yaml(V1.encode(), "toy.yaml")
     load_recipe(document)
