@@ -24,6 +24,7 @@ SCHEMA = "srt-recipe-v1"
 ENGINES = ("sglang", "vllm", "trtllm", "mocker")
 
 _MODES = {"prefill": "prefill", "decode": "decode", "agg": "aggregated"}
+_NEWEST = (1, 0, 68)  # release that the checks are measured with
 _MAX_SAMPLE_GAP = 3.0  # seconds
 _CYCLE_GRACE = 1.0  # seconds
 _OLD_TELEMETRY = ("provider", "container_image", "binary_path", "live_metrics", "node_exporter", "compaction_threads", "sync_interval_secs")
@@ -154,14 +155,17 @@ def _role(item: Item, name: str, engine: str | None, layout: _Layout | None) -> 
 
 
 def refusals(item: Item, tag: str | None = None) -> Iterator[Refusal]:
-    """The checks across fields that fail when the tool's release ``tag`` (the newest of schema 1 where unknown) loads the variant.
+    """The checks across fields that fail when the tool's release ``tag`` loads the variant.
 
+    Where ``tag`` is no release, the checks are those of the newest one without what an older one with the same fields accepts.
     To be asked only about a variant that the schema accepts.
     """
     reading = Reading(item, SCHEMA, engine_of(item), tag)
-    release = version(tag) or (1, 0, 68)
+    known = version(tag)
+    release = known or _NEWEST
     yield from _dynamo(reading)
-    yield from _per_node(reading, release)
+    if known is not None or reading.written("backend.dp_launch_mode"):  # the default changed in v1.0.68
+        yield from _per_node(reading, release)
     layout = _layout(reading)
     if layout is None:
         return
@@ -172,7 +176,7 @@ def refusals(item: Item, tag: str | None = None) -> Iterator[Refusal]:
     yield from _heterogeneous(reading, layout, release)
     yield from _placement(reading, release)
     yield from _trtllm_frontend(reading, layout, release)
-    yield from _vllm_frontend(reading, layout, release)
+    yield from _vllm_frontend(reading, layout, known)
 
 
 def _dynamo(reading: Reading) -> Iterator[Refusal]:
@@ -424,17 +428,18 @@ def _trtllm_frontend(reading: Reading, layout: _Layout, release: tuple[int, int,
         yield Refusal("frontend.type", "frontend type trtllm_serve with an aggregated job needs resources.agg_workers: 1")
 
 
-def _vllm_frontend(reading: Reading, layout: _Layout, release: tuple[int, int, int]) -> Iterator[Refusal]:
-    if release < (1, 0, 37) or reading.text("frontend.type") != "vllm":
+def _vllm_frontend(reading: Reading, layout: _Layout, release: tuple[int, int, int] | None) -> Iterator[Refusal]:
+    if reading.text("frontend.type") != "vllm" or (release is not None and release < (1, 0, 37)):
         return
     yield from _one_frontend(reading, "vllm")
+    workers = layout.workers["agg"]
     if layout.disaggregated:
         yield Refusal("frontend.type", "frontend type vllm is for aggregated jobs only")
-    elif release >= (1, 0, 49):
-        if layout.workers["agg"] != 1:
-            yield Refusal("frontend.type", f"frontend type vllm needs exactly one aggregated worker, not {layout.workers['agg']}")
-    else:
-        if layout.workers["agg"] < 1:
-            yield Refusal("frontend.type", "frontend type vllm needs resources.agg_workers of at least 1")
-        if (reading.whole("resources.agg_nodes") or 1) != 1:
-            yield Refusal("resources.agg_nodes", "frontend type vllm supports single-node aggregated jobs only in this release")
+    elif workers < 1:
+        yield Refusal("frontend.type", "frontend type vllm needs resources.agg_workers of at least 1")
+    elif release is None:
+        return  # up to v1.0.48 several workers on one node, from v1.0.49 on one worker on several nodes
+    elif release >= (1, 0, 49) and workers != 1:
+        yield Refusal("frontend.type", f"frontend type vllm needs exactly one aggregated worker, not {workers}")
+    elif release < (1, 0, 49) and (reading.whole("resources.agg_nodes") or 1) != 1:
+        yield Refusal("resources.agg_nodes", "frontend type vllm supports single-node aggregated jobs only in this release")

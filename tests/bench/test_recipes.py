@@ -291,6 +291,9 @@ frontend: {type: vllm, enable_multiple_frontends: false}
         ("1", "a: 1", "v1.0.38", "resources.agg_nodes"),
         ("1", "a: 1", "v1.0.36", None),
         ("2", "a: 1", "v1.0.68", "frontend.type"),
+        ("2", "a: 1", None, None),
+        ("0", "a: 1", None, "frontend.type"),
+        ("1", "headless: true", None, None),
         ("1", "headless: true", "v1.0.68", "backend.vllm_config.aggregated.headless"),
         ("1", "headless: true", "v1.0.67", None),  # per_gpu was the default there
     ],
