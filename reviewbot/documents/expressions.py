@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 MAX_LENGTH = 21_000  # characters of an expression, GitHub's limit
 MAX_DEPTH = 50  # levels of an expression, GitHub's limit
@@ -84,7 +84,7 @@ class Operation:
     end: int
 
 
-Expression = Union[LiteralValue, ContextName, Access, Call, Operation]
+Expression = LiteralValue | ContextName | Access | Call | Operation
 
 # --- parsing -------------------------------------------------------------------------------------------------------
 
