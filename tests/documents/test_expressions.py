@@ -165,7 +165,7 @@ def test_texts_of_values(value: object, text: str) -> None:
 
 
 def test_json_is_printed_as_github_prints_it() -> None:
-    value = {"name": 'a"b\\/\n\u2028é\x01', "list": [1, 2.50, True, None, [], {}], "object": {"a": {"b": 0.80}}}
+    value: dict[str, object] = {"name": 'a"b\\/\n\u2028é\x01', "list": [1, 2.50, True, None, [], {}], "object": {"a": {"b": 0.80}}}
     assert to_json(value) == (
         '{\n  "name": "a\\"b\\\\/\\n\\u2028é\\u0001",\n  "list": [\n    1,\n    2.5,\n    true,\n    null,\n    [],\n    {}\n  ],\n'
         '  "object": {\n    "a": {\n      "b": 0.8\n    }\n  }\n}'
