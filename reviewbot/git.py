@@ -23,8 +23,6 @@ _SETTINGS = (
     "core.precomposeunicode=false",
     "diff.noprefix=false",
     "diff.mnemonicPrefix=false",
-    "diff.external=",
-    "diff.orderFile=",
     "diff.renameLimit=5000",
     "color.ui=false",
     "log.showSignature=false",
@@ -223,6 +221,7 @@ class Repository:
         self.bare = bare
         self._arguments = [f"--git-dir={top}"] if bare else []
         self._trees: dict[str, tuple[TreeEntry, ...]] = {}
+        self._ids: dict[str, dict[str, str | None]] = {}
         self._resolved: dict[str, str] = {}
         self._format: str | None = None
         self.blobs = BlobReader(self._arguments, top)
@@ -324,7 +323,7 @@ class Repository:
         """The files that differ between two revisions (two dots), renames found. Raises ``GitError``."""
         one, two = self.resolve(base), self.resolve(head)
         output = self._git(
-            "diff", "--raw", "-z", "--no-abbrev", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none",
+            "diff", "-O/dev/null", "--raw", "-z", "--no-abbrev", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none",
             one, two, "--",
         )[1]
         fields = output.split(b"\0")
@@ -347,27 +346,40 @@ class Repository:
 
         Empty for equal and for binary contents. Raises ``GitError`` (``too-large`` for a diff of more than ``limit`` bytes).
         """
-        sides = [(self.resolve(base), old_path), (self.resolve(head), path)]
-        ids = [self._blob_id(revision, name) if name is not None else self._empty() for revision, name in sides]
-        if ids[0] == ids[1]:
+        sides = ((self.resolve(base), old_path), (self.resolve(head), path))
+        old_id, new_id = (None if name is None else self._blob_id(revision, name) for revision, name in sides)
+        if old_id == new_id:
             return []
-        output = self._git("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index", f"--unified={context}", *ids)[1]
+        if old_id is None or new_id is None:
+            return _whole(self.blobs.read(new_id or old_id or "", limit), "+" if old_id is None else "-")
+        output = self._git(
+            "diff", "-O/dev/null", "--no-ext-diff", "--no-textconv", "--no-color", f"--unified={context}", "--inter-hunk-context=0",
+            "--diff-algorithm=myers", old_id, new_id, "--",
+        )[1]
         if len(output) > limit:
             raise GitError("too-large", f"the diff of {path or old_path} has {len(output)} bytes, more than {limit}")
         start = output.find(b"\n@@ ")
         return [] if start < 0 else _hunks(_text(output[start + 1 :]))
 
-    def _empty(self) -> str:
-        # The id of the empty blob: git knows it without its being stored.
-        return {"sha1": "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"}.get(
-            self.object_format(), "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
-        )
+    def _blob_id(self, revision: str, path: str) -> str | None:
+        """The id of a file or link at a commit; ``None`` for a submodule, which has no lines."""
+        ids = self._ids.get(revision)
+        if ids is None:
+            ids = self._ids[revision] = {entry.path: entry.id if entry.type == "blob" else None for entry in self.ls_tree(revision)}
+        if path not in ids:
+            raise GitError("missing-object", f"there is no {path} at {revision}")
+        return ids[path]
 
-    def _blob_id(self, revision: str, path: str) -> str:
-        for entry in self.ls_tree(revision):
-            if entry.path == path:
-                return entry.id if entry.type == "blob" else self._empty()
-        raise GitError("missing-object", f"there is no {path} at {revision}")
+
+def _whole(content: bytes, kind: str) -> list[Hunk]:
+    """The hunk of a file that was added or deleted as a whole."""
+    if not content or b"\0" in content[:8000]:  # what git takes for binary
+        return []
+    pieces = _text(content.removesuffix(b"\n")).split("\n")
+    lines = tuple(
+        DiffLine(kind, number if kind == "-" else None, number if kind == "+" else None, piece) for number, piece in enumerate(pieces, 1)
+    )
+    return [Hunk(0, 0, 1, len(lines), lines) if kind == "+" else Hunk(1, len(lines), 0, 0, lines)]
 
 
 def _hunks(body: str) -> list[Hunk]:

@@ -59,8 +59,8 @@ class ClusterFile:
         return bool(self.problems)
 
 
-def read_cluster_file(document: YamlDocument | Node | None) -> ClusterFile:
-    """The cluster file of a parsed document; never raises, whatever it holds."""
+def read_cluster_file(document: YamlDocument | Node | None, tag: str | None = None) -> ClusterFile:
+    """The cluster file of a parsed document as release ``tag`` of the tool reads it; never raises, whatever it holds."""
     root: Node | None = document if document is None or isinstance(document, (Scalar, Mapping, Sequence)) else document.root
     problems: list[SchemaProblem] = []
     item = Item({}, None, None, Span(1, 1, 1, 1), "")
@@ -70,7 +70,7 @@ def read_cluster_file(document: YamlDocument | Node | None) -> ClusterFile:
     else:
         try:
             item = item_of(root, "")
-            problems += check(item, SCHEMA)
+            problems += check(item, SCHEMA, tag)
         except VariantError as error:
             problems.append(SchemaProblem(error.span, error.key, error.message, "variant"))
     at = item.at
@@ -96,10 +96,10 @@ def read_cluster_file(document: YamlDocument | Node | None) -> ClusterFile:
     )
 
 
-def parse_cluster_file(data: bytes, path: str = "srtslurm.yaml") -> ClusterFile:
+def parse_cluster_file(data: bytes, path: str = "srtslurm.yaml", tag: str | None = None) -> ClusterFile:
     """:func:`read_cluster_file` of a text; a text that is no YAML has its syntax problem instead of schema problems."""
     document = parse_yaml(data, path)
-    found = read_cluster_file(document)
+    found = read_cluster_file(document, tag)
     fatal = tuple(SchemaProblem(problem.span, "", problem.message, problem.code) for problem in document.problems if problem.fatal)
     return replace(found, problems=fatal) if fatal else found
 

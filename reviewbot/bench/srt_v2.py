@@ -214,6 +214,8 @@ def refusals(item: Item, tag: str | None = None) -> Iterator[Refusal]:
     source = item.at("dynamo", "source")
     if source is not None and source.children is not None:
         chosen = [key for key in _SOURCES if reading.written(f"dynamo.source.{key}")]
+        if "git" not in chosen and reading.written("dynamo.source.rev"):
+            chosen.insert(0, "git")  # a revision alone is one of the upstream repository
         if len(chosen) != 1:
             yield Refusal("dynamo.source", f"dynamo.source needs exactly one of git, pypi and wheel, not {', '.join(chosen) or 'none'}")
     for block, places in _PLACES.items():

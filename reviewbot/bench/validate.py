@@ -239,7 +239,7 @@ def _unknown(path: list[Any], key: str, part: dict[str, Any], whole: Any, at: tu
             return f"unknown key `{name}` in {release}: it is known from {since} on"
         return f"unknown key `{name}` in {release}: it was last known in {until}"
     known = list(part.get("properties", {}))
-    near = difflib.get_close_matches(key, known, 1, 0.7)
+    near = difflib.get_close_matches(key, known, 1, 0.7) or [name for name in known if len(key) > 2 and name.startswith(key)]
     if near:
         return f"unknown key `{name}`; did you mean `{near[0]}`?"
     return f"unknown key `{name}`; known here: {', '.join(sorted(known))}"

@@ -446,12 +446,12 @@ class _Evaluator:
 
     def call(self, node: Call) -> object:
         if node.name == "case":
-            for condition, value in zip(node.arguments[:-1:2], node.arguments[1::2]):
+            for condition, outcome in zip(node.arguments[:-1:2], node.arguments[1::2]):
                 holds = self.evaluate(condition)
                 if isinstance(holds, Unknown):
                     return holds
                 if is_true(holds):
-                    return self.evaluate(value)
+                    return self.evaluate(outcome)
             return self.evaluate(node.arguments[-1])
         if node.name == "always":
             return True

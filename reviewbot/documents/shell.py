@@ -19,8 +19,33 @@ from reviewbot.documents.positions import Problem, Span
 from reviewbot.documents.shell_arith import read_arithmetic
 from reviewbot.documents.shell_source import MAX_DEPTH, ShellSyntaxError, Source
 from reviewbot.documents.shell_syntax import (
-    AndOr, Arith, ArithCommand, ArithFor, Assignment, Background, Block, Broken, Case, CaseArm, Comment, Declaration, For, Function, Group,
-    If, Literal, Pipeline, Redirect, Script, Simple, Statement, Subshell, TestCommand, While, Word,
+    AndOr,
+    Arith,
+    ArithCommand,
+    ArithFor,
+    ArithText,
+    Assignment,
+    Background,
+    Block,
+    Broken,
+    Case,
+    CaseArm,
+    Comment,
+    Declaration,
+    For,
+    Function,
+    Group,
+    If,
+    Literal,
+    Pipeline,
+    Redirect,
+    Script,
+    Simple,
+    Statement,
+    Subshell,
+    TestCommand,
+    While,
+    Word,
 )
 from reviewbot.documents.shell_words import Scanner
 
@@ -34,17 +59,29 @@ _STATEMENTS = _LEAVES | frozenset({
 })
 _SKIPPED = frozenset({";", "\n", ";;", "comment", "heredoc_body", "heredoc_end"})
 _BLANK = re.compile(r"(?:[ \t]|\\\n)*")
+_BETWEEN = re.compile(r"(?:[ \t]|\\\n)*[\n;]?\s*")
 _GAP = re.compile(r"(?:[\s;]|\\\n)*\Z")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_KEYWORD = re.compile(r"(?:if|while|until|for|select|case)(?!\w)")
+_LONE_DOLLAR = re.compile(r"\$(?=\s|\Z)")
+_INNER_HASH = re.compile(r"(\$\{[!#]?\w+(?:\[[^\]\n]*\])?#+)|(?<=[\w.\-/:=@%+,~^*])\#")  # no comment, though the grammar takes it for one
 _HIGH_PLANE = re.compile("[\U000F0000-\U000FFFFD]")
-_TIME = re.compile(r"(^|[;&|({\n])([ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[({]|if\b|for\b|while\b|until\b|case\b))", re.M)
+_TIME = re.compile(r"(^|[;&|({\n])([ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[({]|if\b|for\b|while\b|until\b|case\b))", re.MULTILINE)
 _FUNCTION = re.compile(r"(?:function[ \t]+)?([^\s()<>;&|$'\"]+)[ \t]*(?:\([ \t]*\))?(?:\s|\#[^\n]*\n|\\\n)*")
-_RESERVED = {"fi", "done", "esac", "then", "else", "elif", "do", "}"}
+_BOUNDARY = frozenset(" \t\n;&|()<>`\\")
+_RESERVED = frozenset({
+    "fi", "done", "esac", "then", "else", "elif", "do", "}", "if", "for", "while", "until", "case", "select", "function", "{", "]]",
+})
 
 
 @lru_cache(maxsize=1)
 def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+@lru_cache(maxsize=1)
+def _comment_query() -> tree_sitter.Query:
+    return tree_sitter.Query(tree_sitter.Language(tree_sitter_bash.language()), "(comment) @c")
 
 
 def parse_shell(data: bytes | str, path: str = "") -> Script:
@@ -77,6 +114,20 @@ def parse_shell(data: bytes | str, path: str = "") -> Script:
     return Script(body, comments, tuple(problems), text)
 
 
+def parse_arithmetic(text: str) -> Arith:
+    """The expression in a text that is known only at run time (the value of a variable, an operand of ``-eq``, ``let``).
+
+    What is no expression is one ``ArithText`` of the whole text.
+    """
+    source = Source(text)
+    scanner = Scanner(source, _Reader([]).parse)
+    try:
+        return read_arithmetic(scanner, 0, len(text))
+    except (ShellSyntaxError, RecursionError):
+        span = source.span(0, len(text))
+        return ArithText(Word((Literal(text, True),), 1, span, text, text))
+
+
 def _decoded(data: bytes | str, problems: list[Problem]) -> str:
     start = Span(1, 1, 1, 1)
     if isinstance(data, str):
@@ -106,7 +157,9 @@ def _decoded(data: bytes | str, problems: list[Problem]) -> str:
 
 def _masked(source: Source) -> str:
     """The text for the grammar: one byte a character, here-documents replaced by a plain redirect and blank lines."""
-    text = _NOT_ASCII.sub("x", source.text)
+    text = _LONE_DOLLAR.sub("x", _NOT_ASCII.sub("x", source.text))
+    if "#" in text:
+        text = _INNER_HASH.sub(lambda m: m.group(1) or "x", text)
     if ";&" in text:
         text = text.replace(";;&", ";; ").replace(";&", ";;")
     if "time" in text:
@@ -207,7 +260,21 @@ class _Reader:
             self.masks[id(source)] = (source, masked)  # keeps the source alive, so its id stays its own
         region = _Region(source, Scanner(source, self.parse, depth), masked, start, end, depth)
         tree = _parser().parse(masked[start:end].encode("ascii"))
+        if depth == 0 or source.parent is not None:  # else the tree of the text around has shown them already
+            for node in tree_sitter.QueryCursor(_comment_query()).captures(tree.root_node).get("c", ()):
+                self.comment(source, masked, node.start_byte + start, end)
         return _Statements(self, region).block(tree.root_node.children, start, end)
+
+    def comment(self, source: Source, masked: str, start: int, limit: int) -> None:
+        text = source.text
+        if masked[start] != "#" or (start and text[start - 1] not in " \t\n;&|()`"):
+            return
+        found = text.find("\n", start, limit)
+        end = limit if found < 0 else found
+        body = text[start + 1 : end]
+        before = text[text.rfind("\n", 0, start) + 1 : start]
+        span = source.span(start, end)
+        self.comments[(span.line, span.column)] = Comment(body[1:] if body[:1] in (" ", "\t") else body, span, not before.strip(" \t"))
 
 
 class _Statements:
@@ -243,15 +310,22 @@ class _Statements:
         """The statements among ``nodes``, which stand between two offsets."""
         out: list[Statement] = []
         at = start
+        ended = start  # behind the last statement, which a `;` or `&` may end
         queue = list(reversed(nodes))
         while queue:
             node = queue.pop()
             kind = node.type
             begin = self.at(node)
+            ends = kind in (";", "&") and begin >= at and not node.is_missing
+            if ends and (ended != at or not out or not _BLANK.fullmatch(self.masked, at, begin)):
+                self.gap(out, at, begin)
+                self.stray(out, begin, begin + 1)
+                at = begin + 1
+                continue
             if kind == "comment":
                 if begin >= at:
                     at = self.gap(out, at, begin)
-                    at = max(at, self.comment(node))
+                    at = max(at, self.to(node))
                 continue
             if begin < at and kind != "ERROR":
                 continue  # read already, with the statement before
@@ -268,17 +342,19 @@ class _Statements:
                 at = self.gap(out, at, begin)
                 statement, stop = self.guarded(node)
                 out.append(statement)
-                at = max(at, stop)
+                ended = at = max(at, stop)
             elif kind == "ERROR" and node.child_count:
                 queue.extend(reversed(node.children))
             elif node.is_missing:
                 continue
             # anything else is a piece that no statement covers: the next gap tells it
+        if at > end:
+            raise ShellSyntaxError(f"unexpected `{(self.text[end:at].split() or [''])[0][:40]}`", end)
         self.gap(out, at, end)
         return tuple(out)
 
     def gap(self, out: list[Statement], start: int, end: int) -> int:
-        """Whatever stands between two statements must be blank."""
+        """Whatever stands between two statements must be blank, or a plain command that the grammar did not see as one."""
         if start >= end or not self.masked[start:end].strip(" \t\n;"):
             return max(start, end)
         if _GAP.match(self.masked, start, end):
@@ -286,11 +362,26 @@ class _Statements:
         piece = self.text[start:end]
         first = start + len(piece) - len(piece.lstrip(" \t\n;"))
         last = start + len(piece.rstrip(" \t\n;"))
+        while first < last:
+            faults = len(self.reader.faults)
+            try:
+                statement, stop = self.simple(first)
+            except ShellSyntaxError:
+                break
+            between = _BETWEEN.match(self.text, stop, last)
+            if stop > last or len(self.reader.faults) > faults or not between or (stop < last and between.end() == stop):
+                break
+            out.append(statement)
+            first = between.end()
+        if first < last:
+            self.stray(out, first, last)
+        return end
+
+    def stray(self, out: list[Statement], first: int, last: int) -> None:
         shown = self.text[first:last].split()
         message = f"unexpected `{shown[0][:40] if shown else ''}`"
         self.reader.unexpected.append(Problem("shell-syntax", message, self.source.span(first, last)))
         out.append(Broken(self.text[first:last], self.line(first), self.last_line(last)))
-        return end
 
     def guarded(self, node: tree_sitter.Node) -> tuple[Statement, int]:
         """A statement, or ``Broken`` where its text cannot be read."""
@@ -302,18 +393,6 @@ class _Statements:
             problem = Problem(error.code, error.message, self.source.span(place, max(place, min(self.limit, place + 1))))
             (self.reader.faults if error.code == "shell-syntax" else self.reader.problems).append(problem)
             return Broken(self.text[start:end], self.line(start), self.last_line(end)), end
-
-    def comment(self, node: tree_sitter.Node) -> int:
-        start = self.at(node)
-        if self.masked[start] != "#":
-            return start
-        found = self.text.find("\n", start, self.limit)
-        end = self.limit if found < 0 else found
-        body = self.text[start + 1 : end]
-        line_start = self.text.rfind("\n", 0, start) + 1
-        comment = Comment(body[1:] if body[:1] in (" ", "\t") else body, self.source.span(start, end), not self.text[line_start:start].strip(" \t"))
-        self.reader.comments[(comment.span.line, comment.span.column)] = comment
-        return end
 
     # --- statements
 
@@ -335,11 +414,14 @@ class _Statements:
 
     def compound(self, node: tree_sitter.Node, kind: str) -> tuple[Statement, int]:
         start = self.at(node)
+        keyword = _KEYWORD.match(self.text, start, self.limit) if kind.endswith("_statement") else None
+        if keyword and keyword.end() < self.limit and self.text[keyword.end()] not in _BOUNDARY:
+            raise ShellSyntaxError(f"unexpected `{self.text[start:keyword.end() + 1]}`", start)
         if kind == "redirected_statement":
             first = node.children[0]
             return self.statement(first) if first.type in _STATEMENTS else self.simple(start)
         if kind == "list":
-            return self.list(node)
+            return self.and_or(node)
         if kind == "pipeline":
             return self.pipeline(node)
         if kind == "negated_command":
@@ -374,6 +456,10 @@ class _Statements:
             name = opener.group() if opener else ""
             message = f"`{name}` of line {self.line(start)} is never closed"
             self.reader.unexpected.append(Problem("shell-syntax", message, self.source.span(start, start + len(name))))
+        elif closing.type.isalpha() or closing.type == "}":
+            after = self.to(closing)
+            if after < self.limit and self.text[after] not in _BOUNDARY:
+                raise ShellSyntaxError(f"unexpected `{self.text[self.at(closing):after + 1]}`", self.at(closing))
         return self.at(closing)
 
     def operands(self, node: tree_sitter.Node, separators: frozenset[str]) -> list[tuple[str, Statement, int]]:
@@ -388,7 +474,7 @@ class _Statements:
             kind = child.type
             begin = self.at(child)
             if kind == "comment":
-                at = max(at, self.comment(child))
+                at = max(at, self.to(child))
             elif begin < at and kind != "ERROR":
                 continue
             elif kind in separators:
@@ -409,7 +495,7 @@ class _Statements:
             out.append((";", piece, self.to(node)))
         return out
 
-    def list(self, node: tree_sitter.Node) -> tuple[Statement, int]:
+    def and_or(self, node: tree_sitter.Node) -> tuple[Statement, int]:
         start = self.at(node)
         items = self.operands(node, frozenset({"&&", "||"}))
         if not items:
@@ -603,17 +689,9 @@ class _Statements:
             self.close(node, node.children[-1], start)
         subject, _ = self.scanner.word(self.blank(start + 4), self.limit, braces=False)
         arms: list[CaseArm] = []
-        at = start
         for child in node.children:
-            if child.type == "comment":
-                self.comment(child)
-            elif child.type == "in" and not child.is_named:
-                at = self.to(child)
-            elif child.type == "case_item":
+            if child.type == "case_item":
                 arms.append(self.arm(child))
-                at = self.to(child)
-            elif child.type == "esac":
-                break
         redirects, stop = self.scanner.redirects(self.to(node), self.limit)
         return Case(subject, tuple(arms), redirects, self.line(start), self.last_line(stop)), stop
 

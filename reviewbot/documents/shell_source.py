@@ -301,7 +301,8 @@ class Source:
                     blanks = _BLANKS.match(text, j, end)
                     j = blanks.end() if blanks else j
                     delimiter, quoted, j = self._delimiter(j, end)
-                    pending.append((i, j, delimiter, quoted, strip))
+                    if delimiter or quoted:
+                        pending.append((i, j, delimiter, quoted, strip))
                     i = j
                     continue
                 if text.startswith("<<<", i):

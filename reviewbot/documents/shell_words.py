@@ -9,8 +9,24 @@ from dataclasses import dataclass
 from reviewbot.documents.shell_arith import read_arithmetic
 from reviewbot.documents.shell_source import MAX_DEPTH, ShellSyntaxError, Source
 from reviewbot.documents.shell_syntax import (
-    Arithmetic, Assignment, Block, Braces, Literal, Parameter, Part, ProcessSubstitution, Redirect, Substitution, TestAnd, TestBinary,
-    TestExpr, TestNot, TestOr, TestUnary, TestWord, Word,
+    Arithmetic,
+    Assignment,
+    Block,
+    Braces,
+    Literal,
+    Parameter,
+    Part,
+    ProcessSubstitution,
+    Redirect,
+    Substitution,
+    TestAnd,
+    TestBinary,
+    TestExpr,
+    TestNot,
+    TestOr,
+    TestUnary,
+    TestWord,
+    Word,
 )
 
 MAX_BRACES = 10_000  # words that one sequence such as {1..9} may give
@@ -33,7 +49,7 @@ _SEQUENCE = re.compile(r"(?:(-?\d{1,18})\.\.(-?\d{1,18})|([A-Za-z])\.\.([A-Za-z]
 _TEST_BINARY = re.compile(r"(==|=~|!=|=|<|>|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef))(?=[\s\"'$]|(?<=[<>])|\Z)")
 _TEST_UNARY = re.compile(r"-[a-zA-Z](?=[ \t\n])")
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?"}
-_ANSI_NUMBER = re.compile(r"([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|c(.)", re.S)
+_ANSI_NUMBER = re.compile(r"([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|c(.)", re.DOTALL)
 _GLOB = re.compile(r"[*?\[]")
 
 _META = frozenset(" \t\n;&|<>()")
@@ -146,6 +162,7 @@ class Scanner:
         """Parts outside double quotes, up to a character of ``stop``."""
         text = self.text
         pieces = _Pieces([])
+        part: Part
         i = start
         spaces = " " not in stop
         while i < end:
@@ -571,7 +588,7 @@ class Scanner:
         words: list[Word] = []
         for number in numbers:
             shown = chr(number) if from_letter else f"{number:0{width}d}" if width else str(number)
-            words.append(Word((Literal(shown, bool(from_letter)),), span.line, span, shown, shown))
+            words.append(Word((Literal(shown, not shown.lstrip('-').isalnum()),), span.line, span, shown, shown))
         return tuple(words)
 
     # --- redirects and assignments

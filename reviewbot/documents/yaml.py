@@ -36,6 +36,8 @@ from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
 MAX_DEPTH = 100  # levels of nesting, aliases counted where they are used
 MAX_EXPANDED = 100_000  # nodes that aliases stand for, altogether
+MAX_NODES = 300_000  # scalars, and collections, of one file
+MAX_PROBLEMS = 200  # of one file; more help nobody
 
 _PREFIX = "tag:yaml.org,2002:"
 _MAPPING_TAGS = {_PREFIX + "map", _PREFIX + "set"}
@@ -46,8 +48,8 @@ _MAP, _SEQ = _PREFIX + "map", _PREFIX + "seq"
 # What libyaml's reader refuses, and the characters that the product keeps for itself.
 _REFUSED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _RESERVED = re.compile("[\U000f0000-\U000ffffd]")
-_OTHER_BREAKS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
-_PROPERTIES = re.compile(r"(?:(?:![^\s<]*|!<[^>\n]*>|&[^\s,\[\]{}]*)(?:\s+|#[^\n]*\n)*){1,2}")
+_OTHER_BREAKS = re.compile("[\x85\u2028\u2029]")
+_PROPERTIES = re.compile(r"(?:(?:!<[^>\n]*>|![^\s<]*|&[^\s,\[\]{}]*)(?:\s+|#[^\n]*\n)*){1,2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +73,22 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive own-line comments of one indentation, and the entry (or sequence item) that follows them directly."""
+    """Consecutive own-line comments of one column, and the entry (or sequence item) that follows.
+
+    ``below`` is ``None`` where nothing follows, or what follows is indented less than the comments; ``adjacent`` where it stands on
+    the very next line.
+    """
 
     comments: tuple[YamlComment, ...]
     span: Span
     below: Entry | Node | None
     path: Path
+    adjacent: bool
 
 
 class YamlDocument:
-    """A YAML file. ``root`` is its first document; ``lines`` are without line ends, ``text`` is as decoded."""
+    """A YAML file. ``root`` is its first document; ``lines`` are without line ends, ``text`` is as decoded (``raw`` of a node has
+    ``\\n`` for every end of line)."""
 
     __slots__ = (
         "_blocks", "_comments", "_line_start", "_lines", "_paths", "_scalars", "_starts", "_trailing", "documents", "duplicates", "path",
@@ -124,22 +132,23 @@ class YamlDocument:
     @property
     def comments(self) -> tuple[YamlComment, ...]:
         if self._comments is None:
-            self._comments = _find_comments(self.text, self._scalars, self._line_start)
+            self._comments = _find_comments(self._scalars, self._line_start)
         return self._comments
 
 
 class _LineStarts:
     """Character index -> line and column, counted from 1, where ``\\n`` alone ends a line (as editors and git count)."""
 
-    __slots__ = ("_starts", "_text")
+    __slots__ = ("_starts", "read", "text")
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
+        self.read = len(text)  # how far the parser came
         self._starts: list[int] | None = None
 
     def place(self, index: int) -> tuple[int, int]:
         if self._starts is None:
-            self._starts = [0, *(found.end() for found in re.finditer("\n", self._text))]
+            self._starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
         line = bisect_right(self._starts, index)
         return line, index - self._starts[line - 1] + 1
 
@@ -180,7 +189,9 @@ def parse_yaml(data: bytes, path: str = "", *, github: bool = False) -> YamlDocu
     """The document of a file's content; everything wrong with it is in ``problems``."""
     problems: list[Problem] = []
     text = _decode(data, problems)
-    builder = _Builder(text, problems, resolve_core if github else resolve_pyyaml, github)
+    # libyaml's character counts are wrong behind CR LF; line and column do not change with this.
+    normal = text.replace("\r\n", "\n").replace("\r", "\x85") if "\r" in text else text
+    builder = _Builder(normal, problems, resolve_core if github else resolve_pyyaml)
     builder.run()
     return YamlDocument(
         path, text, tuple(builder.documents), tuple(builder.duplicates), tuple(builder.problems), builder.scalars, builder.starts
@@ -206,11 +217,10 @@ class _Frame:
 
 
 class _Builder:
-    def __init__(self, text: str, problems: list[Problem], resolve: Callable[[str], tuple[str, object]], github: bool) -> None:
+    def __init__(self, text: str, problems: list[Problem], resolve: Callable[[str], tuple[str, object]]) -> None:
         self.text = text
         self.problems = problems
         self.resolve = resolve
-        self.github = github
         self.documents: list[Node] = []
         self.duplicates: list[Duplicate] = []
         self.scalars: tuple[list[int], list[int], list[int]] = ([], [], [])  # first index, end index, index of the value's text
@@ -219,13 +229,20 @@ class _Builder:
         self.stack: list[_Frame] = []
         self.anchors: dict[str, tuple[Node | None, int, int]] = {}
         self.expanded = 0
+        self.bomb = False
+        self.opened = 0
         self.end = (1, 1)  # end of the last leaf
         self.start_of_last = (1, 1)
 
     # --- problems ---
 
     def problem(self, code: str, message: str, span: Span) -> None:
-        self.problems.append(Problem(code, message, span))
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem(code, message, span))
+
+    def too_large(self, line: int) -> _Stop:
+        self.problems.append(Problem("too-large", f"more than {MAX_NODES} values; the rest of the file is not read", Span(line, 1, line, 1)))
+        return _Stop()
 
     def span_of(self, start: Any, end: Any) -> Span:
         if self.odd:
@@ -268,6 +285,8 @@ class _Builder:
             if kind is ScalarEvent:
                 start, end = event.start_mark, event.end_mark
                 first, last = start.index, end.index
+                if len(first_indexes) >= MAX_NODES:
+                    raise self.too_large(start.line + 1)
                 value_text = event.value
                 style = event.style or ""
                 anchor = event.anchor
@@ -391,6 +410,9 @@ class _Builder:
             found = _PROPERTIES.match(self.text, index)
             if found is not None:
                 line, column = self.starts.place(found.end())
+        self.opened += 1
+        if self.opened > MAX_NODES:
+            raise self.too_large(line)
         if len(self.stack) >= MAX_DEPTH:
             self.problem("too-deep", f"nested over {MAX_DEPTH} levels; the rest of the file is not read", Span(line, column, line, column + 1))
             raise _Stop
@@ -475,7 +497,8 @@ class _Builder:
             node, size, height = self._null(span), 1, 0
         self.expanded += size
         if self.expanded > MAX_EXPANDED and size > 1:
-            if not any(problem.code == "alias-bomb" for problem in self.problems):
+            if not self.bomb:
+                self.bomb = True
                 self.problem("alias-bomb", f"aliases stand for more than {MAX_EXPANDED} nodes; the rest of them is not followed", span)
             node, size, height = self._null(span), 1, 0
         if not self.stack:
@@ -506,12 +529,14 @@ class _Builder:
 
     def _syntax(self, error: yaml.YAMLError) -> None:
         if isinstance(error, _Stop):
+            self.starts.read = max(self.scalars[1], default=0)
             return
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
         context = getattr(error, "context", None)
         mark: Any = getattr(error, "problem_mark", None)
         context_mark: Any = getattr(error, "context_mark", None)
         index = min(mark.index, len(self.text)) if mark is not None else 0
+        self.starts.read = index
         line, column = self.starts.place(index)
         message = f"{context}: {problem}" if context else str(problem)
         rest = self.text[index : index + 1]
@@ -564,8 +589,12 @@ def _key(key: Node) -> Key:
 # --- comments ------------------------------------------------------------------------------------------------------
 
 
-def _find_comments(text: str, scalars: tuple[list[int], list[int], list[int]], starts: _LineStarts) -> tuple[YamlComment, ...]:
-    """Every ``#`` that is not inside of a scalar opens a comment (the header of a block scalar is outside of it)."""
+def _find_comments(scalars: tuple[list[int], list[int], list[int]], starts: _LineStarts) -> tuple[YamlComment, ...]:
+    """Every ``#`` that is not inside of a scalar opens a comment (the header of a block scalar is outside of it).
+
+    Behind the place where reading ended nothing tells a comment from a text, so there are none.
+    """
+    text = starts.text[: starts.read]
     firsts, ends, bodies = scalars
     comments = []
     position = text.find("#")
@@ -576,12 +605,7 @@ def _find_comments(text: str, scalars: tuple[list[int], list[int], list[int]], s
             continue
         stop = text.find("\n", position)
         stop = len(text) if stop < 0 else stop
-        if position and not text[position - 1].isspace():
-            word = re.split(r"\s", text[max(0, position - 1000) : position])[-1]
-            if word.startswith(("!", "%")):
-                position = text.find("#", position + 1)
-                continue
-        content = text[position + 1 : stop].removesuffix("\r")
+        content = text[position + 1 : stop]
         line, column = starts.place(position)
         own = not text[position - column + 1 : position].strip()
         comments.append(YamlComment(content.removeprefix(" "), Span(line, column, line, column + 1 + len(content)), own))
@@ -673,11 +697,23 @@ def comment_blocks(document: YamlDocument) -> tuple[Block, ...]:
             groups[-1].append(comment)
         else:
             groups.append([comment])
+    if groups:
+        _index(document)
+    started = sorted(document._starts or ())
     blocks = []
     for group in groups:
-        found = _at(document, group[-1].span.line + 1)
+        last = group[-1].span.line
         span = Span(group[0].span.line, group[0].span.column, group[-1].span.end_line, max(comment.span.end_column for comment in group))
-        blocks.append(Block(tuple(group), span, found[0] if found else None, found[1] if found else ()))
+        at = bisect_right(started, last)
+        found = _at(document, started[at]) if at < len(started) else None
+        if found is not None:
+            first = found[0].key if isinstance(found[0], Entry) else found[0]
+            if first.span.column < span.column:
+                found = None
+        if found is None:
+            blocks.append(Block(tuple(group), span, None, (), False))
+        else:
+            blocks.append(Block(tuple(group), span, found[0], found[1], started[at] == last + 1))
     document._blocks = tuple(blocks)
     return document._blocks
 

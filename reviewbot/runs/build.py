@@ -19,6 +19,7 @@ from reviewbot.runs.values import setting, shown, united
 from reviewbot.trace.effects import Checkout, Enter, Exec, Missing, OpaqueEdit, Submit
 from reviewbot.trace.files import FileText
 from reviewbot.trace.trace import Trace, TracePath
+from reviewbot.trace.values import Holes
 
 OpaqueKeys = Mapping[str, tuple[str, ...]]
 """Helper file name -> patterns of the keys that it may touch."""
@@ -26,7 +27,7 @@ OpaqueKeys = Mapping[str, tuple[str, ...]]
 
 def build_run(job: Job, trace: Trace, opaque_keys: OpaqueKeys | None = None) -> Run:
     """The run of ``job``: the union of what its paths give. Values that differ between paths are one of several."""
-    paths = [_path_run(job, path, opaque_keys or {}) for path in _telling(trace.paths)]
+    paths = [_path_run(job, path, trace.holes, opaque_keys or {}) for path in _telling(trace.paths)]
     run = paths[0]
     if len(paths) > 1:
         run = _merged(paths)
@@ -40,7 +41,7 @@ def _telling(paths: tuple[TracePath, ...]) -> list[TracePath]:
     return [path for path in paths if order.get(path.outcome, 1) == best]
 
 
-def _path_run(job: Job, path: TracePath, opaque_keys: OpaqueKeys) -> Run:
+def _path_run(job: Job, path: TracePath, holes: Holes, opaque_keys: OpaqueKeys) -> Run:
     submit = next((effect for effect in path.effects if isinstance(effect, Submit)), None)
     enters = [effect for effect in path.effects if isinstance(effect, Enter)]
     outcome = "refused" if path.outcome == "ended" else path.outcome
@@ -54,15 +55,15 @@ def _path_run(job: Job, path: TracePath, opaque_keys: OpaqueKeys) -> Run:
         message=path.message,
         where=path.where,
         effects=path.effects,
-        extra=_extra(path),
+        extra=_extra(path, holes),
     )
     if outcome == "refused":
         run = replace(run, missing=_missing(path))
     if submit is not None:
-        return _submitted(run, submit, path, opaque_keys)
+        return _submitted(run, submit, path, holes, opaque_keys)
     if enters:
-        return _entered(run, enters, path)
-    servers, clients = script_programs((effect for effect in path.effects if isinstance(effect, Exec)), path.holes)
+        return _entered(run, enters, path, holes)
+    servers, clients = script_programs((effect for effect in path.effects if isinstance(effect, Exec)), holes)
     return replace(run, servers=tuple(servers), clients=tuple(clients))
 
 
@@ -75,8 +76,7 @@ def _missing(path: TracePath) -> Missing | None:
     return last if path.where is None or last.site == path.where or last.path.endswith((".sh", ".yaml", ".yml")) else None
 
 
-def _submitted(run: Run, submit: Submit, path: TracePath, opaque_keys: OpaqueKeys) -> Run:
-    holes = path.holes
+def _submitted(run: Run, submit: Submit, path: TracePath, holes: Holes, opaque_keys: OpaqueKeys) -> Run:
     run = replace(
         run,
         where=submit.site,
@@ -112,9 +112,8 @@ def _submitted(run: Run, submit: Submit, path: TracePath, opaque_keys: OpaqueKey
     )
 
 
-def _entered(run: Run, enters: list[Enter], path: TracePath) -> Run:
+def _entered(run: Run, enters: list[Enter], path: TracePath, holes: Holes) -> Run:
     enter = enters[-1]
-    holes = path.holes
     servers, clients = script_programs((effect for effect in path.effects if isinstance(effect, Exec)), holes)
     model = next((server.flags[name] for server in servers for name in ("model", "model-path") if name in server.flags), None)
     image = None
@@ -175,13 +174,13 @@ def _model_path(recipe: Recipe, text: FileText, cluster: ClusterFile | None, clu
     return Setting((str(target.value),), False, written.layers + layers_of(cluster_text, target.line))
 
 
-def _extra(path: TracePath) -> dict[str, Setting]:
+def _extra(path: TracePath, holes: Holes) -> dict[str, Setting]:
     """Checkouts, in order: ``checkout.<n>`` is ``url@ref``."""
     extra: dict[str, Setting] = {}
     for effect in path.effects:
         if isinstance(effect, Checkout):
             text = f"{effect.url}@{effect.ref or 'HEAD'}"
-            extra[f"checkout.{len(extra)}"] = setting(text, path.holes, (Layer(effect.site, "checkout", shown(text, path.holes)),))
+            extra[f"checkout.{len(extra)}"] = setting(text, holes, (Layer(effect.site, "checkout", shown(text, holes)),))
     return extra
 
 
@@ -238,7 +237,7 @@ def recipe_variants(text: str, selector: str, sets: tuple[str, ...] = (), unsets
 @lru_cache(maxsize=4096)
 def cluster_of(text: str) -> ClusterFile:
     """The generated cluster file."""
-    return parse_cluster_file(document_of(text))
+    return parse_cluster_file(text.encode("utf-8", "surrogateescape"))
 
 
 # --- digest ----------------------------------------------------------------------------------------------------------

@@ -117,8 +117,8 @@ def differences(role: RowRole, server: Server) -> list[Difference]:
         names = ("expert-parallel-size", "enable-expert-parallel", "moe-expert-parallel-size", "data-parallel-size", "tensor-parallel-size")
         found.append(_difference(role, "ep", role.ep, _alternatives(experts), names, server))
     if it.dp_attention is not None and role.dp_attention != it.dp_attention:
-        names = ("enable-dp-attention", "enable-attention-dp", "data-parallel-size")
-        found.append(_difference(role, "dp-attn", _switch(role.dp_attention), _switch(it.dp_attention), names, server))
+        switches = ("enable-dp-attention", "enable-attention-dp", "data-parallel-size")
+        found.append(_difference(role, "dp-attn", _switch(role.dp_attention), _switch(it.dp_attention), switches, server))
     if it.dcp is not None and role.dcp != it.dcp and server.engine in ("vllm", "atom"):
         found.append(_difference(role, "dcp-size", role.dcp, it.dcp, ("decode-context-parallel-size",), server))
     return found

@@ -37,7 +37,8 @@ class Variable:
     value: str
     exported: bool
     site: Site | None
-    over: Variable | None = None
+    over: Variable | None = field(default=None, compare=False, repr=False)
+    depth: int = field(default=0, compare=False, repr=False)  # how many values stand below this one
 
 
 @dataclass(frozen=True, slots=True)
