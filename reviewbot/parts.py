@@ -112,8 +112,8 @@ class Session:
         if gone and came:
             try:
                 found = self._parts.renames(str(self.root), base, "HEAD" if head is None else head)
-            except self._parts.errors:
-                found = {}
+            except self._parts.errors as error:
+                raise PartsError(str(error)) from None
             renames.update((old, new) for old, new in found.items() if old in gone and new in after)
         return changed, renames
 

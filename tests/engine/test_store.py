@@ -7,7 +7,7 @@ from reviewbot.engine.store import DocumentStore
 from reviewbot.tree import MemoryTree
 
 FILES = {
-    "configs/x-master.yaml": b"a: {runner: r}\n",
+    "configs/x-master.yaml": b"a: {runner: r, scenarios: {}}\n",
     "configs/runners.yaml": b"labels: {r: [r-lab_0]}\n",
     "runners/launch_r-lab.sh": b"echo '\n",
     "benchmarks/m/srt-slurm-recipes/a.yaml": b"name: x\n",
