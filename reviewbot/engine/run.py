@@ -15,7 +15,7 @@ from reviewbot.engine.fingerprint import order, with_fingerprints
 from reviewbot.engine.model import Finding, Level
 from reviewbot.engine.own_rules import INTERNAL_ERROR, UNPARSABLE_FILE
 from reviewbot.engine.registry import RuleModule
-from reviewbot.engine.suppress import MARK, SUFFIXES, Directive, directives, suppress
+from reviewbot.engine.suppress import MARK, SUFFIXES, Directive, directives, python_comments, suppress
 from reviewbot.tree import TreeError
 
 # Problems that are about reading a document. Others (a duplicate key) belong to the rule that explains them.
@@ -175,4 +175,13 @@ def _directives(context: Context) -> Iterator[Directive]:
         except TreeError:
             continue
         if MARK in data:
-            yield from directives(path, data.decode("utf-8", "replace"))
+            text = data.decode("utf-8", "replace")
+            yield from directives(path, text, _comments(context, path, text))
+
+
+def _comments(context: Context, path: str, text: str) -> set[tuple[int, int]] | None:
+    if path.endswith(".py"):
+        return python_comments(text)
+    if path.endswith((".sh", ".bash")):
+        return {(comment.span.line, comment.span.column) for comment in context.documents.shell(path).comments}
+    return None  # YAML: the comments of scripts in it count as well, and the parser of YAML does not know them

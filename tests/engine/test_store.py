@@ -3,8 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 from reviewbot.bench.repository import load_bench
+from reviewbot.engine.context import Context
+from reviewbot.engine.run import check
 from reviewbot.engine.store import DocumentStore
+from reviewbot.settings import Settings
 from reviewbot.tree import MemoryTree
+from tests.support import marks, module
 
 FILES = {
     "configs/x-master.yaml": b"a: {runner: r, scenarios: {}}\n",
@@ -61,3 +65,13 @@ def test_documents_do_not_need_a_bench():
     documents = DocumentStore(MemoryTree(FILES), broken)
     assert documents.paths("runners") == ("configs/runners.yaml",)
     assert documents.yaml("perf-changelog.yaml").problems is not None
+
+
+def test_an_ignore_comment_in_a_here_document_is_text():
+    script = b"cat > a.yaml <<EOF\n# reviewbot: ignore[bad-word] text\nBAD\nEOF\necho BAD  # reviewbot: ignore[bad-word] real\n"
+    tree = MemoryTree({"runners/launch_x.sh": script})
+    bench = load_bench(tree)
+    context = Context(tree, Settings(), DocumentStore(tree, lambda: bench), lambda: bench, lambda bench: ())
+    rule = module("bad-word", marks)
+    result = check(context, [rule], {rule.name: rule})
+    assert ([f.line for f in result.findings], result.ignored) == ([3], 1)
