@@ -581,8 +581,8 @@ class Evaluator:
 
     def message(self) -> str:
         """The last line that was printed where nobody collects it."""
-        for line in reversed(self.last_output.rstrip().split("\n")):
-            if line.strip():
+        for line in reversed(expand.unescape(self.last_output[-5000:]).rstrip().split("\n")):
+            if line.strip(" ?\t"):
                 return line.strip()[:500]
         return ""
 
