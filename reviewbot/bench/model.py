@@ -55,13 +55,18 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of a recipe with its place: ``node`` in the document it was written in, ``key`` the dotted path."""
+    """A value of a recipe with its place: ``node`` in the document it was written in, ``key`` the dotted path.
+
+    ``operation`` tells which layer of the recipe decided it: ``""`` (plain file), ``base``, ``override_x``, ``zip_override_x[0]``,
+    ``sweep[0]``, ``--set`` (then ``line`` is 1 and ``node`` is ``None``).
+    """
 
     value: Any
     key: str
     line: int  # in the recipe's text, from 1
     column: int
     node: Node | None = None
+    operation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,7 @@ class Role:
     args: Mapping[str, Value]
     env: Mapping[str, Value]
     gpus_per_worker: int | None = None
+    container: Value | None = None  # schema 2: instead of the model's
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +118,29 @@ class Recipe:
     benchmark_command: Value | None
     health_attempts: Value | None
     health_interval: Value | None
-    time_limit: Value | None
+    time_limit: Value | None  # value: seconds where it can be read, else as written
     total_nodes: int | None
+    setup_script: Value | None = None
+    container_mounts: Mapping[str, Value] = field(default_factory=dict)
+    extra_mounts: Value | None = None
+    srun_options: Mapping[str, Value] = field(default_factory=dict)
+    identity: Mapping[str, Value] = field(default_factory=dict)  # ``model.repo``, ``container.image``, ``frameworks.vllm`` ...
+    services: Mapping[str, Value] = field(default_factory=dict)  # by name; value: the plain block
+    dedicated_nodes: int = 0  # part of ``total_nodes``
+    frontend_env: Mapping[str, Value] = field(default_factory=dict)
+    frontend_args: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class RecipeError:
-    """Why a recipe variant does not load: what the tool would say, and where."""
+    """Why a recipe variant does not load: what the tool would say, and where.
+
+    ``kind``: ``variant`` (the file gives no such variant), ``schema`` (keys and types) or ``check`` (across fields).
+    """
 
     variant: str
     message: str
     line: int
     column: int
     key: str = ""
+    kind: str = "schema"

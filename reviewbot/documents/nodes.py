@@ -22,7 +22,7 @@ class Scalar:
     ``raw`` is the source text (quotes included), ``text`` the unquoted text, ``style`` one of ``"`` ``'`` ``|`` ``>`` or ``""``.
     """
 
-    __slots__ = ("value", "text", "raw", "style", "tag", "span", "anchor")
+    __slots__ = ("anchor", "raw", "span", "style", "tag", "text", "value")
 
     def __init__(self, value: object, text: str, raw: str, style: str, tag: str, span: Span, anchor: str | None = None) -> None:
         self.value = value
@@ -37,7 +37,7 @@ class Scalar:
 class Entry:
     """A key and its value as written, in a mapping. ``alias`` is the span of ``*name`` where the value is an alias."""
 
-    __slots__ = ("key", "value", "alias")
+    __slots__ = ("alias", "key", "value")
 
     def __init__(self, key: Node, value: Node, alias: Span | None = None) -> None:
         self.key = key
@@ -46,17 +46,24 @@ class Entry:
 
 
 class Mapping:
-    """A mapping: ``entries`` in the written order, duplicates included; ``get``/``items`` see the last one, merged keys behind own ones."""
+    """A mapping: ``entries`` in the written order, duplicates included; ``get``/``items`` see the last one, merged keys behind own ones.
 
-    __slots__ = ("entries", "merged", "span", "tag", "flow", "anchor", "_index")
+    ``merges`` are the ``<<`` entries as written (not in ``entries``), ``merged`` the mappings they name, those that win first.
+    """
 
-    def __init__(self, entries: list[Entry], merged: list[Mapping], span: Span, tag: str, flow: bool, anchor: str | None = None) -> None:
+    __slots__ = ("_index", "anchor", "entries", "flow", "merged", "merges", "span", "tag")
+
+    def __init__(
+        self, entries: list[Entry], merged: list[Mapping], span: Span, tag: str, flow: bool, anchor: str | None = None,
+        merges: tuple[Entry, ...] = (),
+    ) -> None:
         self.entries = entries
         self.merged = merged
         self.span = span
         self.tag = tag
         self.flow = flow
         self.anchor = anchor
+        self.merges = merges
         self._index: dict[object, Entry] | None = None
 
     def index(self) -> dict[object, Entry]:
@@ -85,7 +92,7 @@ class Mapping:
 class Sequence:
     """A sequence; ``aliases`` holds, by position, the span of ``*name`` where an item is an alias."""
 
-    __slots__ = ("items", "aliases", "span", "tag", "flow", "anchor")
+    __slots__ = ("aliases", "anchor", "flow", "items", "span", "tag")
 
     def __init__(
         self, items: list[Node], span: Span, tag: str, flow: bool, anchor: str | None = None, aliases: dict[int, Span] | None = None

@@ -176,7 +176,7 @@ class Redirect:
     """``op``: ``<  >  >>  >|  <>  &>  &>>  >&  <&  <<  <<<``; ``fd`` is the number written before it, else ``None``.
 
     For ``<<`` (and ``<<-``, tabs already stripped) ``target`` is the body as one word: quoted where the delimiter was quoted,
-    expanded otherwise; ``body_line`` is its first line.
+    expanded otherwise; ``body_line`` is its first line. ``variable`` is the name in ``{name}>file``.
     """
 
     op: str
@@ -184,6 +184,7 @@ class Redirect:
     target: Word
     line: int
     body_line: int = 0
+    variable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

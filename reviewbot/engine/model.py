@@ -71,6 +71,8 @@ class Finding:
     fix: Fix | None = None
     structure: str = ""
     subject: str = ""
+    fingerprint: str = ""  # set by the engine, see ``fingerprint``
+    status: str = "new"  # "new" or "existing": whether a base or a baseline has it too
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reviewbot.bench.model import Point, Recipe
+from reviewbot.bench.model import Point, Recipe, RecipeError
 from reviewbot.documents.positions import Site
-from reviewbot.trace.effects import Effect
+from reviewbot.trace.effects import Effect, Missing
 from reviewbot.trace.files import FileText
 
 
@@ -23,7 +23,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value of a run: ``values`` are all it can be (one: known; none and ``unknown``: unknown), ``layers`` how it came about, oldest first."""
+    """A value of a run: ``values`` are all it can be (one: known; none and ``unknown``: unknown), ``layers`` its history, oldest first."""
 
     values: tuple[str, ...]
     unknown: bool = False
@@ -93,6 +93,9 @@ class Run:
     image: Setting | None = None
     model_path: Setting | None = None
     effects: tuple[Effect, ...] = ()
+    missing: Missing | None = None  # the file whose absence ends the run
     paths: int = 1
+    variants: int = 0  # how many variants the recipe argument selects; servers are known for one
+    recipe_errors: tuple[RecipeError, ...] = ()
     digest: str = ""
     extra: Mapping[str, Setting] = field(default_factory=dict)

@@ -80,7 +80,7 @@ class Copy:
 class Edit:
     """One line changed in a file by a text command. ``before`` or ``after`` is ``None`` where the line was added or deleted.
 
-    ``line`` counts in the file as it was before the edit; ``origin`` is the line of the repository that it came from, where it came from one.
+    ``line`` counts in the file as it was before the edit; ``origin`` the line of the repository that it came from, where there is one.
     """
 
     path: str
@@ -122,6 +122,8 @@ class Exec:
 
     ``environment`` are the exported variables at that moment (prefix assignments included), ``stdin`` a here-document where
     there is one, ``background`` whether ``&`` follows. ``inside`` counts how many containers or remote shells it runs in.
+    ``files`` are the texts of files that the argv names (as a word or behind ``=``) and that the script itself wrote, by the name
+    in the argv: an engine's configuration, for instance.
     """
 
     argv: tuple[str, ...]
@@ -132,6 +134,7 @@ class Exec:
     stdin: str | None = None
     certain: bool = True
     inside: tuple[str, ...] = ()
+    files: Mapping[str, FileText] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,7 @@ class Submit:
 
     ``recipe`` is the file argument as given (selector included), ``path`` the file in the virtual file system, ``text`` its
     content with the provenance of every line (``None`` where it is not known), ``cluster`` the generated ``srtslurm.yaml``.
+    ``origin`` is the file of the repository that ``path`` is or was copied from; ``sets`` and ``unsets`` are the values of ``--set`` and ``--unset``.
     """
 
     tool: str
@@ -152,6 +156,9 @@ class Submit:
     text: FileText | None = None
     cluster: FileText | None = None
     certain: bool = True
+    origin: str | None = None
+    sets: tuple[str, ...] = ()
+    unsets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +186,17 @@ class Refuse:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """A program needs a file that is known not to exist: ``path`` relative to the repository where it lies in it, ``name`` as given, ``program`` who asked."""
+
+    path: str
+    name: str
+    program: str
+    site: Site
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Assume:
     """A condition that cannot be known and was taken as stated, since its other arm only refuses."""
 
@@ -196,4 +214,4 @@ class Limit:
     certain: bool = True
 
 
-Effect = Union[Assign, Checkout, Copy, Edit, EditCommand, OpaqueEdit, Exec, Submit, Enter, Refuse, Assume, Limit]
+Effect = Union[Assign, Checkout, Copy, Edit, EditCommand, OpaqueEdit, Exec, Submit, Enter, Refuse, Missing, Assume, Limit]

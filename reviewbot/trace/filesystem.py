@@ -73,7 +73,13 @@ class _Absent:
     """No entry after all: what lies under it shows."""
 
 
-_Entry = Union[_File, _Directory, _Gone, _Absent]
+@dataclass(frozen=True, slots=True)
+class _Forgotten:
+    """Nobody knows any more what is there."""
+
+
+_Entry = Union[_File, _Directory, _Gone, _Absent, _Forgotten]
+_FORGOTTEN = _Forgotten()
 _GONE = _Gone()
 _ABSENT = _Absent()
 _UNKNOWN = _UnknownBase()
@@ -256,6 +262,11 @@ class VirtualFiles:
         self._clear(path)
         self._put(path, _GONE)
 
+    def forget(self, path: str) -> None:
+        path = self._real(path)
+        self._clear(path)
+        self._put(path, _FORGOTTEN)
+
     def copy_file(self, source: str, target: str) -> None:
         source, target = self._real(source), self._real(target)
         if target.startswith("/dev/"):
@@ -395,6 +406,8 @@ class VirtualFiles:
             return "dir"
         if isinstance(entry, _Gone):
             return "missing"
+        if isinstance(entry, _Forgotten):
+            return "unknown"
         for base, below in self._bases(maps, path):
             kind = self._base_kind(base, below, path)
             if kind != "missing":
@@ -430,6 +443,9 @@ class VirtualFiles:
                 for base in entry.bases:
                     yield base, below
                 return
+            if isinstance(entry, _Forgotten):
+                yield _UNKNOWN, path[len(parent) :].lstrip("/")
+                return
             if entry is not None:
                 return
 
@@ -454,6 +470,8 @@ class VirtualFiles:
     def _names(self, maps: tuple[dict[str, _Entry], ...], path: str) -> set[str] | None:
         entry = _entry(maps, path)
         names: set[str] = set()
+        if isinstance(entry, _Forgotten):
+            return None
         if entry is not None and not isinstance(entry, _Directory):
             return names
         bases = ((base, "") for base in entry.bases) if isinstance(entry, _Directory) else self._bases(maps, path)
@@ -481,6 +499,8 @@ class VirtualFiles:
             if rest or not name:
                 continue
             child = _entry(maps, key)
+            if isinstance(child, _Forgotten):
+                return None
             if isinstance(child, _Gone):
                 names.discard(name)
             elif child is not None:

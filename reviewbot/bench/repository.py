@@ -1,0 +1,194 @@
+"""The one object that rules and runs read: everything a benchmark repository declares, at one revision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from reviewbot.bench.adapters import ADAPTERS, Adapter, Declared
+from reviewbot.bench.changelog import Changelog, read_changelog
+from reviewbot.bench.layout import Layout, select
+from reviewbot.bench.masters import Master, MasterEntry, Masters
+from reviewbot.bench.model import Job, Point
+from reviewbot.bench.problems import BenchProblem
+from reviewbot.bench.profiles import PROFILE
+from reviewbot.bench.runners import Runners
+from reviewbot.bench.source import Source
+from reviewbot.bench.workflows import Contract, Launches, read_contract
+from reviewbot.documents.nodes import Node
+from reviewbot.documents.yaml import YamlDocument
+from reviewbot.tree import Tree
+
+RecipeReader = Callable[[str, YamlDocument], Any]
+
+
+class Bench:
+    """A repository's masters, runners, points, workflows, changelog and the paths of its scripts and recipes.
+
+    Files are parsed on first use and once. ``problems`` is complete after ``jobs`` has been called for all points.
+    """
+
+    def __init__(self, source: Source, layout: Layout, adapter: Adapter, declared: Declared, recipes: RecipeReader | None = None) -> None:
+        self.source = source
+        self.layout = layout
+        self.adapter = adapter.name
+        self.masters: Masters = declared.masters
+        self.runners: Runners = declared.runners
+        self.points: tuple[Point, ...] = tuple(declared.points)
+        self._declared = declared
+        self._recipes = recipes
+        self._read: dict[str, Any] = {}
+        self._jobs: dict[tuple[str, bool], tuple[Job, ...]] = {}
+
+    # --- files
+
+    @property
+    def tree(self) -> Tree:
+        return self.source.tree
+
+    def yaml_document(self, path: str) -> YamlDocument | None:
+        """A YAML file, parsed once; ``None`` (and a problem) where it cannot be read."""
+        return self.source.yaml(path)
+
+    def text(self, path: str) -> str | None:
+        """A file's text (``surrogateescape`` for other bytes); ``None`` (and a problem) where it cannot be read."""
+        return self.source.text(path)
+
+    @cached_property
+    def launchers(self) -> tuple[str, ...]:
+        return tuple(select(self.source.paths, self.layout.launchers))
+
+    @cached_property
+    def scripts(self) -> tuple[str, ...]:
+        """All shell scripts, launchers included."""
+        return tuple(select(self.source.paths, self.layout.scripts))
+
+    @cached_property
+    def recipe_files(self) -> tuple[str, ...]:
+        return tuple(select(self.source.paths, self.layout.recipes))
+
+    def recipes(self, path: str) -> Any:
+        """What the recipe reader makes of a file, read once; ``None`` without a reader or where the file cannot be read."""
+        if path not in self._read:
+            document = self.yaml_document(path) if self._recipes is not None else None
+            self._read[path] = None if document is None or self._recipes is None else self._recipes(path, document)
+        return self._read[path]
+
+    # --- declarations
+
+    @cached_property
+    def by_key(self) -> Mapping[str, tuple[Point, ...]]:
+        """Config key to its points, in the order of the sweep."""
+        groups: dict[str, list[Point]] = {}
+        for point in self.points:
+            groups.setdefault(point.key, []).append(point)
+        return {key: tuple(points) for key, points in groups.items()}
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Point]:
+        return {point.id: point for point in self.points}
+
+    @cached_property
+    def deprecated(self) -> tuple[Master, ...]:
+        """Retired masters: for look-ups only, never swept."""
+        return self._declared.deprecated()
+
+    def knows_runner(self, name: str) -> bool:
+        """Whether ``name`` is a label or a runner of the runner list."""
+        return bool(self.runners.nodes(name)) or self.runners.is_node(name)
+
+    def entry(self, key: str, deprecated: bool = False) -> MasterEntry | None:
+        """The master entry of a config key; with ``deprecated`` also of a retired one."""
+        found = self.masters.index.get(key)
+        if found is None and deprecated:
+            found = next((master.entries[key] for master in self.deprecated if key in master.entries), None)
+        return found
+
+    @cached_property
+    def changelog(self) -> Changelog | None:
+        path = self.layout.changelog
+        if not path or not self.tree.is_file(path):
+            return None
+        document = self.yaml_document(path)
+        return None if document is None else read_changelog(path, document.root)
+
+    @cached_property
+    def workflow_files(self) -> tuple[str, ...]:
+        return tuple(select(self.source.paths, self.layout.workflows))
+
+    @cached_property
+    def contract(self) -> Contract:
+        """How workflows launch points; the built-in profile where the repository has no workflow that does."""
+        roots: dict[str, Node | None] = {}
+        for path in self.workflow_files:
+            text = self.source.text(path)
+            if text is not None and ("runners/launch_" in text or "./.github/workflows/" in text):
+                document = self.source.yaml(path, github=True)
+                roots[path] = None if document is None else document.root
+        contract = read_contract(roots)
+        return contract if contract.callers else PROFILE
+
+    @cached_property
+    def _launches(self) -> Launches:
+        separate = self.contract.separate_evals
+        fingerprint = any("recipe-fingerprint" in template.inputs for template in self.contract.templates.values())
+        prepare = self._declared.prepare
+
+        def row(point: Point, eval_only: bool) -> Mapping[str, Any]:
+            return prepare(point.row, eval_only, separate, fingerprint)
+
+        return Launches(self.contract, self.runners, row)
+
+    def jobs_of(self, point: Point, eval_only: bool = False) -> tuple[Job, ...]:
+        """The jobs of a point, one a launcher; with ``eval_only`` those that evaluate accuracy instead of measuring."""
+        if not self._declared.launched:
+            return ()
+        found = self._jobs.get((point.id, eval_only))
+        if found is None:
+            found = self._jobs[(point.id, eval_only)] = tuple(self._launches.jobs_of(point, eval_only))
+        return found
+
+    def jobs(self, points: Iterable[Point] | None = None, eval_only: bool = False) -> tuple[Job, ...]:
+        """The jobs of ``points`` (all by default). ``eval_only``: of the points among them that the sweep evaluates."""
+        chosen: Iterable[Point] = self.points if points is None else points
+        if eval_only:
+            evaluated = self.evaluated
+            chosen = [point for point in chosen if point.id in evaluated]
+        return tuple(job for point in chosen for job in self.jobs_of(point, eval_only))
+
+    @cached_property
+    def evaluated(self) -> frozenset[str]:
+        """Ids of the points that a sweep over everything evaluates as well."""
+        marks = self._declared.evaluated([point.row for point in self.points])
+        return frozenset(point.id for index, point in enumerate(self.points) if index in marks)
+
+    @property
+    def problems(self) -> tuple[BenchProblem, ...]:
+        """Everything found wrong so far, in the order of reading."""
+        found = [*self.source.problems, *self.masters.problems, *self.runners.problems, *self._declared.problems]
+        if "changelog" in self.__dict__ and self.changelog is not None:
+            found.extend(self.changelog.problems)
+        if "_launches" in self.__dict__:
+            found.extend(self._launches.problems)
+        return tuple(found)
+
+
+def load_bench(
+    tree: Tree, settings: Layout | None = None, recipes: RecipeReader | None = None, adapters: Sequence[Adapter] = ADAPTERS
+) -> Bench:
+    """Reads what ``tree`` declares, by the first adapter that knows its format. Never raises for what a file holds.
+
+    ``settings`` gives the places in a repository whose own are not recognised, ``recipes`` reads a recipe file on demand.
+    """
+    source = Source(tree)
+    for adapter in adapters:
+        if settings is not None and settings.adapter not in ("", adapter.name):
+            continue
+        layout = adapter.detect(source, settings)
+        if layout is not None:
+            return Bench(source, layout, adapter, adapter.load(source, layout), recipes)
+    return Bench(source, settings or Layout(), _NO_FORMAT, Declared(launched=False), recipes)
+
+
+_NO_FORMAT = Adapter("none", lambda source, settings: None, lambda source, layout: Declared())

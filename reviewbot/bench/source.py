@@ -1,0 +1,52 @@
+"""Files of a tree, read and parsed once, with problems in place of exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from reviewbot.bench.problems import BenchProblem
+from reviewbot.documents.positions import Site, Span
+from reviewbot.documents.yaml import YamlDocument, parse_yaml
+from reviewbot.tree import Tree, TreeError
+
+_TOP = Span(1, 1, 1, 1)
+
+
+class Source:
+    """A tree with a cache of parsed documents. ``problems`` collects what cannot be read or is not YAML."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.problems: list[BenchProblem] = []
+        self._yaml: dict[tuple[str, bool], YamlDocument | None] = {}
+        self._bytes: dict[str, bytes | None] = {}
+
+    @cached_property
+    def paths(self) -> Sequence[str]:
+        return self.tree.paths()
+
+    def read(self, path: str) -> bytes | None:
+        """A file's bytes; ``None`` and a problem where it cannot be read."""
+        if path not in self._bytes:
+            try:
+                self._bytes[path] = self.tree.read(path)
+            except TreeError as error:
+                self._bytes[path] = None
+                self.problems.append(BenchProblem(error.code, str(error), Site(path, 1), _TOP))
+        return self._bytes[path]
+
+    def text(self, path: str) -> str | None:
+        data = self.read(path)
+        return None if data is None else data.decode("utf-8", "surrogateescape")
+
+    def yaml(self, path: str, github: bool = False) -> YamlDocument | None:
+        """A YAML document; ``github`` reads it as a workflow (``on`` is a name there)."""
+        place = (path, github)
+        if place not in self._yaml:
+            data = self.read(path)
+            document = None if data is None else parse_yaml(data, path, github=github)
+            self._yaml[place] = document
+            for problem in document.problems if document is not None else ():
+                self.problems.append(BenchProblem(problem.code, problem.message, Site(path, problem.span.line), problem.span))
+        return self._yaml[place]

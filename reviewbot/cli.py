@@ -1,0 +1,399 @@
+"""The command line: arguments in, a report and an exit status out.
+
+Exit status: 0 nothing at or above ``--fail-on``; 1 findings; 2 bad usage or settings; 3 the check is incomplete. What is needed for a
+command is imported when it runs, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reviewbot import __version__
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from reviewbot.engine.model import Finding
+    from reviewbot.engine.registry import RuleModule
+    from reviewbot.engine.run import Result
+    from reviewbot.parts import Parts, Session
+    from reviewbot.progress import Progress
+    from reviewbot.report.common import Report
+    from reviewbot.tree import Tree
+
+OK, FOUND, USAGE, INCOMPLETE = 0, 1, 2, 3
+FAIL_LEVELS = ("note", "warning", "error", "never")
+
+
+class UsageError(Exception):
+    """Something the user has to change; the message is shown as it is."""
+
+
+def main(argv: Sequence[str] | None = None, parts: Parts | None = None) -> int:
+    """Run a command and give its exit status. ``parts`` replaces what reads the repository, for tests."""
+    parser = _parser()
+    try:
+        arguments = parser.parse_args(argv)
+    except SystemExit as stop:  # --help, --version and bad usage
+        return stop.code if isinstance(stop.code, int) else USAGE
+    try:
+        return _run(arguments, parts)
+    except UsageError as error:
+        return _fail(str(error), USAGE)
+    except KeyboardInterrupt:
+        return _fail("interrupted", INCOMPLETE)
+    except Exception as error:
+        if arguments.debug:
+            raise
+        return _fail(f"crashed: {type(error).__name__}: {error} (--debug shows where)", INCOMPLETE)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="reviewbot", description="Check a repository that benchmarks LLM inference.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"reviewbot {__version__}")
+    parser.add_argument("-C", dest="directory", metavar="DIR", help="the repository; default: the one around the current folder")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    check = commands.add_parser("check", help="report where what is written and what runs disagree", allow_abbrev=False)
+    _add_selection(check)
+    check.add_argument("--format", choices=("text", "json", "github", "sarif", "markdown"), default="text")
+    check.add_argument("--fail-on", choices=FAIL_LEVELS, metavar="LEVEL", help=f"lowest level that fails: {', '.join(FAIL_LEVELS)}")
+    check.add_argument("--baseline", metavar="FILE", help="hide the findings of a baseline")
+    check.add_argument("--base", metavar="REV", help="report only what this revision has not; settings are read from it")
+    _add_reading(check)
+
+    trace = commands.add_parser("trace", help="show what every point of the sweep really runs", allow_abbrev=False)
+    trace.add_argument("keys", nargs="*", metavar="KEY", help="config keys or ids of points; * matches any text")
+    trace.add_argument("--format", choices=("text", "json"), default="text")
+    trace.add_argument("--with-text", action="store_true", help="add the recipe as it is submitted")
+    _add_reading(trace)
+
+    rules = commands.add_parser("rules", help="list the rules, or explain one", allow_abbrev=False)
+    rules.add_argument("name", nargs="?", metavar="NAME")
+    rules.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+
+    baseline = commands.add_parser("baseline", help="write the present findings, to hide them with check --baseline", allow_abbrev=False)
+    _add_selection(baseline)
+    baseline.add_argument("--output", "-o", metavar="FILE", help="write to FILE instead of the standard output")
+    _add_reading(baseline)
+    return parser
+
+
+def _add_selection(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="show findings of these files and folders only; all is read anyway")
+    parser.add_argument("--select", action="append", metavar="RULE", help="run these rules only (comma-separated, repeatable)")
+    parser.add_argument("--ignore", action="append", metavar="RULE", help="do not run these rules")
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--head", metavar="REV", help="read this revision instead of the working tree")
+    parser.add_argument(
+        "--upstream", action="append", metavar="OWNER/NAME=PATH", default=[], help="a local clone of a repository that launchers check out"
+    )
+    parser.add_argument("--jobs", type=_positive, metavar="N", help="processes that trace; default: one a core")
+    parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of a crash")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
+    if arguments.command == "rules":
+        return _rules(arguments.name)
+    if parts is None:
+        from reviewbot.parts import default_parts
+
+        parts = default_parts()
+    from reviewbot.progress import Progress
+
+    progress = Progress()
+    try:
+        if arguments.command == "trace":
+            return _trace(arguments, parts, progress)
+        return _check(arguments, parts, progress)
+    finally:
+        progress.clear()
+
+
+# --- commands ------------------------------------------------------------------------------------------------------
+
+
+def _check(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from reviewbot.engine.baseline import write_baseline
+    from reviewbot.engine.run import against
+    from reviewbot.report.common import Report
+
+    base = getattr(arguments, "base", None)
+    known = _known_rules()
+    chosen = _chosen(known, arguments.select, arguments.ignore)
+    baseline = _read_baseline(getattr(arguments, "baseline", None))
+    session = _session(arguments, parts, progress, known, revision=base)
+    compared = base is not None or baseline is not None
+    changed, renames = session.changes(base, arguments.head) if base is not None else (None, {})
+    result = _findings(session, arguments.head, chosen, known, arguments, progress, changed=changed)
+    if base is not None:
+        before = _findings(session, base, chosen, known, arguments, progress, renames=renames)
+        result = against(result, before.findings)
+    if baseline is not None:
+        result = _hidden(result, baseline)
+    progress.clear()
+    shown = _below(result.findings, _inside(arguments, session), session.tree(arguments.head))
+    if arguments.command == "baseline":
+        _write(write_baseline(shown), arguments.output)
+        return INCOMPLETE if result.incomplete else OK
+    tree = session.tree(arguments.head)
+    context = session.context(arguments.head)
+    report = Report(shown, known, context.lines, _resolver(tree), result.incomplete, result.ignored, compared)
+    _write(_rendered(report, arguments.format))
+    return _status(report, arguments.fail_on or session.settings.fail_on)
+
+
+def _findings(
+    session: Session,
+    revision: str | None,
+    chosen: Sequence[RuleModule],
+    known: dict[str, RuleModule],
+    arguments: argparse.Namespace,
+    progress: Progress,
+    *,
+    changed: frozenset[str] | None = None,
+    renames: dict[str, str] | None = None,
+) -> Result:
+    from reviewbot.engine.run import check
+
+    context = session.context(revision, changed)
+    return check(context, chosen, known, renames=renames, debug=arguments.debug, progress=progress)
+
+
+def _trace(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from fnmatch import fnmatchcase
+
+    from reviewbot.report.trace import render_trace_json, render_trace_text
+
+    session = _session(arguments, parts, progress, None, revision=None)
+    runs = session.context(arguments.head).runs
+    progress.clear()
+    if arguments.keys:
+        known = {name for run in runs for name in (run.key, run.point.key, run.point.id)}
+        wanted = {name for name in known for key in arguments.keys if name == key or fnmatchcase(name, key)}
+        for key in arguments.keys:
+            if not any(name == key or fnmatchcase(name, key) for name in known):
+                from reviewbot.engine.registry import nearest
+
+                close = nearest(key, sorted(known))
+                raise UsageError(f"no point or config key matches {key!r}" + (f"; the nearest is {close}" if close else ""))
+        runs = tuple(run for run in runs if {run.key, run.point.key, run.point.id} & wanted)
+    render = render_trace_json if arguments.format == "json" else render_trace_text
+    _write(render(runs, with_text=arguments.with_text))
+    return OK
+
+
+def _rules(name: str | None) -> int:
+    from reviewbot.engine.registry import nearest
+
+    known = _known_rules()
+    if name is None:
+        width = max(map(len, known))
+        _write("".join(f"{m.name:<{width}}  {m.rule.level!s:<7}  {m.page.title}\n" for m in known.values()))
+        return OK
+    if name not in known:
+        close = nearest(name, known)
+        raise UsageError(f"there is no rule {name!r}" + (f"; the nearest is {close}" if close else ""))
+    from reviewbot.report.pages import rule_page
+
+    _write(rule_page(known[name]))
+    return OK
+
+
+# --- what a command needs ------------------------------------------------------------------------------------------
+
+
+def _session(
+    arguments: argparse.Namespace, parts: Parts, progress: Progress, known: dict[str, RuleModule] | None, *, revision: str | None
+) -> Session:
+    from reviewbot.engine.registry import nearest
+    from reviewbot.parts import PartsError, Session, find_root
+    from reviewbot.settings import SettingsError
+
+    root = Path(arguments.directory or ".").resolve()
+    if not root.is_dir():
+        raise UsageError(f"{arguments.directory} is not a folder")
+    if arguments.directory is None:
+        root = find_root(root)
+    try:
+        session = Session(
+            parts, root, settings_revision=arguments.head if revision is None else revision, upstreams=_upstreams(arguments.upstream),
+            jobs=arguments.jobs or os.cpu_count() or 1, cache=not arguments.no_cache, progress=progress,
+        )  # fmt: skip
+        for name in session.settings.levels if known is not None else ():
+            if known is not None and name not in known:
+                close = nearest(name, known)
+                line = session.settings.lines.get(("rules", name), 1)
+                advice = f"; the nearest is {close}" if close else ""
+                raise SettingsError(session.settings.path, line, f"there is no rule {name!r}{advice}")
+        session.tree(arguments.head)
+        if revision is not None:
+            session.tree(revision)
+    except (SettingsError, PartsError) as error:
+        raise UsageError(str(error)) from None
+    return session
+
+
+def _known_rules() -> dict[str, RuleModule]:
+    from reviewbot.engine.registry import load_rules
+
+    return load_rules()
+
+
+def _chosen(known: dict[str, RuleModule], select: list[str] | None, ignore: list[str] | None) -> list[RuleModule]:
+    selected, ignored = _names(known, select), _names(known, ignore)
+    return [module for name, module in known.items() if (select is None or name in selected) and name not in ignored]
+
+
+def _names(known: dict[str, RuleModule], given: list[str] | None) -> set[str]:
+    from reviewbot.engine.registry import nearest
+
+    names = {name for item in given or () for name in item.split(",") if name}
+    for name in sorted(names):
+        if name not in known:
+            close = nearest(name, known)
+            raise UsageError(f"there is no rule {name!r}" + (f"; the nearest is {close}" if close else ""))
+    return names
+
+
+def _upstreams(given: Iterable[str]) -> dict[str, str]:
+    upstreams = {}
+    for item in given:
+        name, equals, path = item.partition("=")
+        if not equals or name.count("/") != 1 or not path:
+            raise UsageError(f"--upstream wants OWNER/NAME=PATH, not {item!r}")
+        if not Path(path).is_dir():
+            raise UsageError(f"--upstream {name}: {path} is not a folder")
+        upstreams[name] = str(Path(path).resolve())
+    return upstreams
+
+
+def _read_baseline(path: str | None) -> Counter[str] | None:
+    from reviewbot.engine.baseline import BaselineError, read_baseline
+
+    if path is None:
+        return None
+    try:
+        return read_baseline(Path(path).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
+    except BaselineError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _hidden(result: Result, baseline: Counter[str]) -> Result:
+    from dataclasses import replace
+
+    from reviewbot.engine.baseline import marked
+
+    twice = marked(result.findings, baseline)
+    merged = (new if old.status == "new" else old for old, new in zip(result.findings, twice, strict=True))
+    return replace(result, findings=tuple(merged))
+
+
+def _inside(arguments: argparse.Namespace, session: Session) -> list[str]:
+    """The PATH arguments relative to the repository: ``""`` is all of it."""
+    folder = Path(arguments.directory or ".").resolve()
+    inside = []
+    for given in arguments.paths:
+        absolute = Path(os.path.normpath(folder / given))  # links stay as they are: a path names itself
+        try:
+            inside.append("/".join(absolute.relative_to(session.root).parts))
+        except ValueError:
+            raise UsageError(f"{given} is outside of the repository") from None
+    return inside
+
+
+def _below(findings: tuple[Finding, ...], inside: list[str], tree: Tree) -> tuple[Finding, ...]:
+    for path in inside:
+        if path and not tree.is_file(path) and not tree.is_dir(path):
+            raise UsageError(f"there is no {path} in the repository")
+    if not inside or "" in inside:
+        return findings
+    return tuple(f for f in findings if f.path == "." or any(f.path == path or f.path.startswith(path + "/") for path in inside))
+
+
+def _resolver(tree: Tree) -> Callable[[str], str]:
+    from reviewbot.tree import TreeError
+
+    def resolve(path: str) -> str:
+        try:
+            return tree.resolve(path)
+        except TreeError:
+            return path
+
+    return resolve
+
+
+def _rendered(report: Report, form: str) -> str:
+    if form == "text":
+        from reviewbot.report.text import render_text
+
+        terminal = sys.stdout.isatty()
+        colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        return render_text(report, colour=colour, terminal=terminal)
+    if form == "json":
+        from reviewbot.report.json import render_json
+
+        return render_json(report)
+    if form == "sarif":
+        from reviewbot.report.sarif import render_sarif
+
+        return render_sarif(report)
+    if form == "github":
+        from reviewbot.report.github import render_github
+
+        return render_github(report)
+    from reviewbot.report.markdown import render_markdown
+
+    return render_markdown(report)
+
+
+def _status(report: Report, fail_on: str) -> int:
+    from reviewbot.engine.model import Level
+
+    if report.incomplete:
+        return INCOMPLETE
+    if fail_on == "never":
+        return OK
+    return FOUND if any(finding.level >= Level[fail_on.upper()] for finding in report.new) else OK
+
+
+# --- output --------------------------------------------------------------------------------------------------------
+
+
+def _write(text: str, path: str | None = None) -> None:
+    if path is not None:
+        try:
+            Path(path).write_text(text, "utf-8")
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}") from None
+        return
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough; the exit status is still that of the check
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fail(message: str, status: int) -> int:
+    shown = "".join(character if character.isprintable() else "?" for character in message)
+    print(f"reviewbot: {shown}", file=sys.stderr)
+    return status

@@ -1,0 +1,173 @@
+"""Running rules over a context: the crash of one is a finding, the others go on."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from reviewbot.documents.positions import Problem
+from reviewbot.engine.baseline import marked
+from reviewbot.engine.context import Context, paths_matching
+from reviewbot.engine.fingerprint import order, with_fingerprints
+from reviewbot.engine.model import Finding, Level
+from reviewbot.engine.own_rules import INTERNAL_ERROR, UNPARSABLE_FILE
+from reviewbot.engine.registry import RuleModule
+from reviewbot.engine.suppress import MARK, SUFFIXES, Directive, directives, suppress
+from reviewbot.tree import TreeError
+
+# Problems that are about reading a document. Others (a duplicate key) belong to the rule that explains them.
+_READING = frozenset({"invalid-utf8", "too-large", "too-deep", "missing", "outside", "not-a-file", "unreadable", "binary"})
+
+Progress = Callable[[str, int, int], None]  # what is being done, how far, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a check found. ``incomplete`` where a file could not be read or a rule crashed; ``ignored`` counts those hidden by comments."""
+
+    findings: tuple[Finding, ...]
+    incomplete: bool
+    ignored: int
+    rules: int
+
+
+def check(
+    context: Context,
+    rules: Iterable[RuleModule],
+    known: Mapping[str, RuleModule],
+    *,
+    renames: Mapping[str, str] | None = None,
+    debug: bool = False,
+    progress: Progress = lambda what, done, total: None,
+) -> Result:
+    """Run ``rules`` (``known`` are all that there are) and give what is left after settings and ignore comments, by place.
+
+    ``renames`` maps paths to their names in another revision that the fingerprints will be compared with.
+    """
+    chosen = [module for module in rules if context.settings.levels.get(module.name) != "off"]
+    names = {module.name for module in chosen}
+    collected: list[Finding] = []
+    broken = _prepare(context, chosen, debug, progress)
+    collected.extend(broken.values())
+    for number, module in enumerate(chosen):
+        progress(f"rule {module.name}", number, len(chosen))
+        if not module.rule.needs & broken.keys() and not (module.rule.needs & {"runs"} and "bench" in broken):
+            collected.extend(_run_rule(context, module, debug))
+    problems: list[Finding] = []
+    if UNPARSABLE_FILE.name in names:
+        progress("reading documents", 0, 0)
+        try:
+            problems.extend(_problems(context))
+        except Exception as error:
+            collected.append(_crash("reading the documents", error, debug))
+        collected.extend(problems)
+    findings = _merged(_levelled(context, known, collected))
+    if context.settings.exclude:
+        excluded = set(paths_matching({finding.path for finding in findings}, context.settings.exclude))
+        findings = [finding for finding in findings if finding.path not in excluded]
+    marked_findings = with_fingerprints(findings, renames)
+    rule_table = {name: module.rule for name, module in known.items()}
+    result = suppress(marked_findings, _directives(context), rule_table, names.__contains__)
+    about = [finding for finding in _levelled(context, known, result.about) if finding.rule in names]
+    incomplete = any(finding.rule == INTERNAL_ERROR.name for finding in collected) or any(p.level is Level.ERROR for p in problems)
+    final = sorted([*result.kept, *with_fingerprints(about, renames)], key=order)
+    return Result(tuple(final), incomplete, len(result.ignored), len(chosen))
+
+
+def against(result: Result, base: Iterable[Finding]) -> Result:
+    """The result with every finding that ``base`` has too marked as existing."""
+    return replace(result, findings=marked(result.findings, Counter(finding.fingerprint for finding in base)))
+
+
+def _prepare(context: Context, chosen: list[RuleModule], debug: bool, progress: Progress) -> dict[str, Finding]:
+    """Make what the rules need, so that a crash there is told once and not by every rule."""
+    needs = frozenset().union(*(module.rule.needs for module in chosen)) if chosen else frozenset()
+    broken: dict[str, Finding] = {}
+    for need, wanted in (("bench", needs & {"bench", "runs"}), ("runs", needs & {"runs"})):
+        if not wanted or broken:
+            continue
+        progress("reading the repository" if need == "bench" else "tracing", 0, 0)
+        try:
+            getattr(context, need)
+        except Exception as error:
+            broken[need] = _crash(f"reading the {need} of the repository", error, debug)
+    return broken
+
+
+def _run_rule(context: Context, module: RuleModule, debug: bool) -> list[Finding]:
+    found: list[Finding] = []
+    if module.check is None:
+        return found
+    try:
+        found.extend(module.check(context))
+    except Exception as error:
+        found.append(_crash(f"the rule {module.name}", error, debug))
+    return found
+
+
+def _crash(what: str, error: Exception, debug: bool) -> Finding:
+    if debug:
+        traceback.print_exception(type(error), error, error.__traceback__, file=sys.stderr)
+    said = " ".join(str(error).split())[:300]
+    return Finding(
+        INTERNAL_ERROR.name, INTERNAL_ERROR.level, ".", 1, 1, 1, 1, f"{what} crashed: {type(error).__name__}{': ' + said if said else ''}",
+        "run again with --debug to see where", subject=what,
+    )  # fmt: skip
+
+
+def _problems(context: Context) -> Iterator[Finding]:
+    seen: set[tuple[str, Problem]] = set()
+    for path, problem in context.documents.problems():
+        reading = problem.fatal or problem.code.endswith("-syntax") or problem.code in _READING
+        if reading and (path, problem) not in seen:
+            seen.add((path, problem))
+            level = UNPARSABLE_FILE.level if problem.fatal else Level.WARNING
+            yield Finding(
+                UNPARSABLE_FILE.name, level, path, *problem.span, message=problem.message, subject=f"{problem.code} {problem.message}"
+            )
+
+
+def _levelled(context: Context, known: Mapping[str, RuleModule], findings: Iterable[Finding]) -> Iterator[Finding]:
+    for finding in findings:
+        level = context.settings.levels.get(finding.rule)
+        module = known.get(finding.rule)
+        if level is not None and level != "off":
+            yield replace(finding, level=Level[level.upper()])
+        elif module is not None and module.rule.guess:
+            yield replace(finding, level=Level.NOTE)
+        else:
+            yield finding
+
+
+def _merged(findings: Iterable[Finding]) -> list[Finding]:
+    """One cause, one finding: those of the same rule, place and subject are united, with all their points and related places."""
+    merged: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        subject = finding.subject or finding.message
+        key = (finding.rule, finding.path, finding.line, finding.column, finding.end_line, finding.end_column, finding.structure, subject)
+        first = merged.get(key)
+        if first is None:
+            merged[key] = finding
+        else:
+            merged[key] = replace(
+                first,
+                level=max(first.level, finding.level),
+                points=tuple(dict.fromkeys((*first.points, *finding.points))),
+                related=tuple(dict.fromkeys((*first.related, *finding.related))),
+            )
+    return list(merged.values())
+
+
+def _directives(context: Context) -> Iterator[Directive]:
+    for path in context.tree.paths():
+        if not path.endswith(SUFFIXES):
+            continue
+        try:
+            data = context.tree.read(path)
+        except TreeError:
+            continue
+        if MARK in data:
+            yield from directives(path, data.decode("utf-8", "replace"))

@@ -1,0 +1,196 @@
+"""Where the parts of the program meet: trees, documents, bench and runs of one repository, at the revisions that a command names."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reviewbot.bench.layout import Layout
+from reviewbot.engine.context import Context, Documents
+from reviewbot.engine.store import DocumentStore
+from reviewbot.runs.model import Run
+from reviewbot.settings import NAME, Settings, parse_settings
+from reviewbot.settings import Layout as SettingsLayout
+from reviewbot.tree import Tree, TreeError
+
+Changes = tuple[frozenset[str], dict[str, str]]  # paths that differ, and old path -> new path of renames
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How runs are made: ``upstreams`` maps ``OWNER/NAME`` to the absolute path of a local clone, ``scripts`` holds scripts that are parsed
+    already, by text."""
+
+    upstreams: Mapping[str, str]
+    opaque_helpers: Mapping[str, tuple[str, ...]]
+    jobs: int
+    cache: bool
+    progress: Callable[[str, int, int], None]
+    scripts: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What reads a repository. ``errors`` are the exceptions that tell of a folder or revision that cannot be opened."""
+
+    open_tree: Callable[[str, str | None], Tree]
+    documents: Callable[[Tree, Callable[[], Any]], Documents]
+    load_bench: Callable[[Tree, Settings], Any]
+    build_runs: Callable[[Any, Options], Iterable[Run]]
+    renames: Callable[[str, str, str], Mapping[str, str]]
+    errors: tuple[type[Exception], ...] = (TreeError,)
+
+
+class PartsError(Exception):
+    """A folder, revision or settings file that cannot be read; the message is for users."""
+
+
+class Session:
+    """One repository during one command; a context is made once for each revision."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        root: Path,
+        *,
+        settings_revision: str | None,
+        upstreams: Mapping[str, str],
+        jobs: int,
+        cache: bool,
+        progress: Callable[[str, int, int], None],
+    ) -> None:
+        self.root = root
+        self._parts = parts
+        self._trees: dict[str | None, Tree] = {}
+        self._contexts: dict[str | None, Context] = {}
+        self.settings = self._read_settings(settings_revision)
+        own = {name: str((root / path).resolve()) for name, path in self.settings.upstreams.items()}
+        self._upstreams = {**own, **upstreams}
+        self._jobs = jobs
+        self._cache = cache
+        self._progress = progress
+
+    def tree(self, revision: str | None) -> Tree:
+        """The tree at a revision, ``None`` for the working tree. Raises ``PartsError``."""
+        if revision not in self._trees:
+            try:
+                self._trees[revision] = self._parts.open_tree(str(self.root), revision)
+            except self._parts.errors as error:
+                raise PartsError(str(error)) from None
+        return self._trees[revision]
+
+    def context(self, revision: str | None, changed: frozenset[str] | None = None) -> Context:
+        if revision not in self._contexts:
+            tree = self.tree(revision)
+            documents = self._parts.documents(tree, lambda: self._contexts[revision].bench)
+            options = Options(
+                self._upstreams, self.settings.opaque_helpers, self._jobs, self._cache, self._progress, getattr(documents, "scripts", {})
+            )
+            self._contexts[revision] = Context(
+                tree,
+                self.settings,
+                documents,
+                lambda: self._parts.load_bench(tree, self.settings),
+                lambda bench: self._parts.build_runs(bench, options),
+                changed,
+            )
+        return self._contexts[revision]
+
+    def changes(self, base: str, head: str | None) -> Changes:
+        """The paths that differ between a revision and another one or the working tree, and the renames from the first to the second.
+
+        A file that moved unchanged is a rename; of committed files also one that git finds similar enough.
+        """
+        before, after = self._digests(base), self._digests(head)
+        changed = frozenset(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+        gone = {path: digest for path, digest in before.items() if path not in after}
+        came = {digest: path for path, digest in sorted(after.items(), reverse=True) if path not in before}
+        renames = {path: came[digest] for path, digest in gone.items() if digest in came}
+        if gone and came:
+            try:
+                found = self._parts.renames(str(self.root), base, "HEAD" if head is None else head)
+            except self._parts.errors:
+                found = {}
+            renames.update((old, new) for old, new in found.items() if old in gone and new in after)
+        return changed, renames
+
+    def _digests(self, revision: str | None) -> dict[str, str]:
+        tree = self.tree(revision)
+        digests = {}
+        for path in tree.paths():
+            try:
+                digests[path] = tree.digest(path)
+            except TreeError:
+                digests[path] = ""
+        return digests
+
+    def _read_settings(self, revision: str | None) -> Settings:
+        tree = self.tree(revision)
+        if not tree.is_file(NAME):
+            return Settings()
+        try:
+            return parse_settings(tree.read(NAME))
+        except TreeError as error:
+            raise PartsError(f"{NAME}: {error}") from None
+
+
+def find_root(folder: Path) -> Path:
+    """The repository that a folder lies in: the nearest folder, from it upwards, with ``.git`` or settings; else the folder itself."""
+    for candidate in (folder, *folder.parents):
+        if (candidate / ".git").exists() or (candidate / NAME).exists():
+            return candidate
+    return folder
+
+
+def default_parts() -> Parts:
+    """The parts of this program."""
+    from reviewbot.git import GitError, Repository
+    from reviewbot.tree import open_tree
+
+    def renames(root: str, base: str, head: str) -> Mapping[str, str]:
+        repository = Repository.find(root)
+        below = Path(root).resolve().relative_to(Path(repository.top).resolve()).as_posix()
+        prefix = "" if below == "." else below + "/"
+        return {
+            change.old_path.removeprefix(prefix): change.path.removeprefix(prefix)
+            for change in repository.changed_paths(base, head)
+            if change.status == "renamed" and change.old_path.startswith(prefix) and change.path.startswith(prefix)
+        }
+
+    def load_bench(tree: Tree, settings: Settings) -> Any:
+        from reviewbot.bench.repository import load_bench
+
+        return load_bench(tree, _layout(settings))
+
+    def build_runs(bench: Any, options: Options) -> Iterable[Run]:
+        made: Iterable[Run] = importlib.import_module("reviewbot.runs").build_runs(
+            bench,
+            upstreams=options.upstreams,
+            opaque_helpers=options.opaque_helpers,
+            jobs=options.jobs,
+            cache=options.cache,
+            progress=options.progress,
+            scripts=options.scripts,
+        )
+        return made
+
+    return Parts(open_tree, DocumentStore, load_bench, build_runs, renames, (TreeError, GitError))
+
+
+def _layout(settings: Settings) -> Layout | None:
+    """The layout that settings give, ``None`` where they give none."""
+    given = settings.layout
+    if given == SettingsLayout() and settings.profile is None:
+        return None
+    usual = Layout()
+    return Layout(
+        masters=given.masters,
+        runners=given.runners[0] if given.runners else "",
+        launchers=given.launchers or usual.launchers,
+        workflows=given.workflows or usual.workflows,
+        recipes=given.recipes or usual.recipes,
+        adapter=settings.profile or "",
+    )

@@ -1,0 +1,1 @@
+"""The rules, in families; imported as ``reviewbot.rules``."""

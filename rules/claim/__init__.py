@@ -1,0 +1,1 @@
+"""What comments and names say against what is."""

@@ -1,0 +1,1 @@
+"""What launchers do to recipes and points."""

@@ -1,0 +1,1 @@
+"""Rows of the masters against the runs they describe."""

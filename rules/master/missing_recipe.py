@@ -1,0 +1,47 @@
+"""A row names a recipe that does not exist
+
+What
+The recipe file that a row names is neither in the repository nor in the checkout that the launcher makes.
+
+Why
+`srtctl` has nothing to submit: the point fails after it waited for its runner.
+
+Example
+    additional-settings:
+      - "CONFIG_FILE=recipes/vllm/some-model/removed.yaml"
+
+Instead
+Name a recipe that the launcher copies into its checkout, or add the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reviewbot.engine.context import Context
+from reviewbot.engine.model import Finding, Level, Rule
+from reviewbot.engine.places import setting_site
+from reviewbot.runs.model import Run
+
+RULE = Rule("missing-recipe", Level.ERROR)
+
+
+def check(context: Context) -> Iterator[Finding]:
+    causes: dict[tuple[str, str, str], list[Run]] = {}
+    for run in context.runs:
+        if run.missing is not None and run.missing.path.endswith((".yaml", ".yml")):
+            causes.setdefault((run.key, run.point.id, run.missing.name), []).append(run)
+    for (key, _point, name), runs in causes.items():
+        run = runs[0]
+        missing = run.missing
+        assert missing is not None
+        yield context.finding(
+            RULE,
+            f"the recipe `{name}` does not exist where {run.launcher} looks for it",
+            setting_site(run.point, name),
+            help="name a recipe that the launcher copies into its checkout, or add the file",
+            touches=runs,
+            related=[(missing.site, f"`{missing.program}` needs it here")],
+            structure=key,
+            subject=name,
+        )
