@@ -259,6 +259,8 @@ def cut(invocation: Invocation) -> Outcome:
     found = options(invocation.argv[1:], "sn", "dfcb", "only-delimited=s complement", "delimiter=d fields=f characters=c bytes=b output-delimiter")
     if "complement" in found or sum(letter in found for letter in "fcb") != 1:
         raise NotKnown
+    if "f" not in found and ("d" in found or "s" in found):
+        return error(invocation, "an input delimiter may be specified only when operating on fields")
     ranges = _ranges(found.last("f") or found.last("c") or found.last("b"))
     delimiter = found.last("d", "\t")
     if len(delimiter) != 1 or HOLE.match(delimiter):
