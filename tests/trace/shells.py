@@ -1,96 +1,106 @@
-"""Helpers of the evaluator's tests: a small repository, a few commands, and what a script printed."""
+"""A shell for tests of commands: one directory, no evaluator."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from reviewbot.trace.effects import Effect, Submit
-from reviewbot.trace.files import FileText, LineOrigin
-from reviewbot.trace.protocol import Command, Invocation, Outcome
-from reviewbot.trace.trace import Given, Trace, TracePath, trace_script
-from reviewbot.tree import MemoryTree
+from reviewbot.documents.positions import Site
+from reviewbot.trace.commands import COMMANDS
+from reviewbot.trace.effects import Assume, Effect, Limit, Variable
+from reviewbot.trace.filesystem import VirtualFiles, written
+from reviewbot.trace.protocol import Invocation, Outcome
+from reviewbot.trace.settings import TraceSettings
+from reviewbot.trace.values import Hole, Holes
+from reviewbot.tree import Tree
 
-OUT = "/printed"
-
-
-def _cat(call: Invocation) -> Outcome:
-    if len(call.argv) == 1:
-        return Outcome(0, call.stdin())
-    parts: list[str] = []
-    lines: list[LineOrigin] = []
-    for word in call.argv[1:]:
-        content = call.shell.files.read_text(call.shell.absolute(word))
-        if content is None:
-            return Outcome(1, "", f"cat: {word}: No such file or directory\n")
-        parts.append(content.text)
-        lines.extend(content.origins)
-    return Outcome(0, "".join(parts), "", tuple(lines))
+SITE = Site("run.sh", 3)
 
 
-def _remove(call: Invocation) -> Outcome:
-    for word in call.argv[1:]:
-        call.shell.files.remove(call.shell.absolute(word))
-    return Outcome(0)
+class FakeShell:
+    def __init__(self, tree: Tree | None = None, cwd: str = "/w", opaque: frozenset[str] = frozenset()) -> None:
+        self.cwd = cwd
+        self.files = VirtualFiles(tree, "/w")
+        self.holes = Holes()
+        self.settings = TraceSettings(workspace="/w", opaque=opaque)
+        self.inside: tuple[str, ...] = ()
+        self.effects: list[Effect] = []
+        self.variables: dict[str, str] = {}
+        self.ran: list[tuple[str, ...]] = []
+        self.entered: list[dict[str, object]] = []
+        self.upstreams: dict[tuple[str, str | None], Tree] = {}
+        if tree is None:
+            self.files.remove("/w")
+            self.files.make_directory("/w")
 
+    def get(self, name: str) -> str | None:
+        return self.variables.get(name)
 
-def _submit(call: Invocation) -> Outcome:
-    path = call.shell.absolute(call.argv[-1])
-    shell = call.shell
-    shell.emit(Submit("srtctl", call.argv, shell.environment(), shell.cwd, call.site, str(call.argv[-1]), path, shell.files.read_text(path)))
-    return Outcome(0, f"Job {shell.hole('job', call.site, nonempty=True, numeric=True, witness='12345')}\n")
+    def set(self, name: str, value: str, site: Site) -> None:
+        self.variables[name] = value
 
+    def environment(self) -> Mapping[str, Variable]:
+        return {name: Variable(value, True, None) for name, value in self.variables.items()}
 
-def _enter(call: Invocation) -> Outcome:
-    workspace = call.shell.settings.workspace
-    return call.shell.enter(call.argv[1], call.argv, call.site, by="srun", image="img", mounts=[(workspace, "/workspace")],
-                            environment={"ADDED": "1"}, cwd="/workspace")
+    def absolute(self, path: str) -> str:
+        import posixpath
 
+        return posixpath.normpath(posixpath.join(self.cwd, path))
 
-def _broken(call: Invocation) -> Outcome:
-    raise KeyError("a bug")
+    def hole(
+        self, label: str, site: Site, *, nonempty: bool = False, numeric: bool = False, witness: str | None = None,
+        choices: tuple[str, ...] | None = None,
+    ) -> str:
+        return self.holes.new(Hole(label, site, nonempty, numeric, witness, choices))
 
+    def emit(self, effect: Effect) -> None:
+        self.effects.append(effect)
 
-COMMANDS: Mapping[str, Command] = {
-    "cat": _cat, "rm": _remove, "apply": _submit, "enter": _enter, "broken": _broken, "sleep": lambda call: 0, "maybe": lambda call: None,
-}
+    def assume(self, text: str, site: Site) -> None:
+        self.effects.append(Assume(text, site))
 
+    def limit(self, text: str, site: Site) -> None:
+        self.effects.append(Limit(text, site))
 
-def trace(script: str, files: Mapping[str, str] | None = None, environment: Mapping[str, Given] | None = None, **more: Any) -> Trace:
-    tree = MemoryTree({path: text.encode() for path, text in (files or {}).items()})
-    more.setdefault("commands", COMMANDS)
-    more.setdefault("options", frozenset())
-    return trace_script(script, "step.yml", 0, environment or {}, tree, **more)
+    def upstream(self, url: str, ref: str | None) -> Tree | None:
+        return self.upstreams.get((url, ref))
 
+    def run(
+        self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str] | None = None,
+        background: bool = False, cwd: str | None = None,
+    ) -> Outcome:
+        self.ran.append(tuple(argv))
+        return self.call(*argv, stdin=stdin) if argv and argv[0] in COMMANDS else Outcome(None)
 
-def only(script: str, files: Mapping[str, str] | None = None, environment: Mapping[str, Given] | None = None, **more: Any) -> TracePath:
-    found = trace(script, files, environment, **more)
-    assert len(found.paths) == 1, [path.assumptions for path in found.paths]
-    return found.paths[0]
+    def run_text(self, text: str, site: Site, *, arguments: Sequence[str] = (), stdin: str | None = None) -> Outcome:
+        self.ran.append(("bash", "-c", text))
+        return Outcome(None)
 
+    def run_script(
+        self, path: str, arguments: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str] | None = None
+    ) -> Outcome:
+        self.ran.append(("bash", path, *arguments))
+        return Outcome(None)
 
-def variable(path: TracePath, name: str) -> str | None:
-    return path.variables[name].value if name in path.variables else None
+    def enter(
+        self, path: str, argv: Sequence[str], site: Site, *, by: str, image: str | None = None, mounts: Sequence[tuple[str, str]] = (),
+        environment: Mapping[str, str] | None = None, only: bool = False, cwd: str | None = None, background: bool = False,
+    ) -> Outcome:
+        self.entered.append(
+            {"path": path, "by": by, "image": image, "mounts": list(mounts), "environment": dict(environment or {}), "only": only, "cwd": cwd}
+        )
+        return Outcome(None)
 
+    # -- for tests --------------------------------------------------------------------------------------------------------
 
-def printed(script: str, files: Mapping[str, str] | None = None, environment: Mapping[str, Given] | None = None) -> str:
-    """What a script prints on standard output, up to where it ends by ``exit``; ``SUBMIT`` runs last, so wrap it."""
-    path = only(f"trap 'apply {OUT}' EXIT\nexec > {OUT}\n{script}\n", files, environment)
-    submitted = [effect for effect in path.effects if isinstance(effect, Submit)]
-    assert submitted and submitted[-1].text is not None
-    return submitted[-1].text.text
+    def call(self, *argv: str, stdin: str | None = None) -> Outcome:
+        answer = COMMANDS[argv[0]](Invocation(tuple(argv), SITE, self, lambda: stdin or "", stdin is not None))
+        if isinstance(answer, Outcome):
+            return answer
+        return Outcome(answer)
 
+    def put(self, path: str, text: str) -> None:
+        self.files.write(self.absolute(path), written(text, SITE))
 
-def kinds(path: TracePath, kind: type) -> list[Any]:
-    return [effect for effect in path.effects if isinstance(effect, kind)]
-
-
-def effects_named(path: TracePath) -> list[str]:
-    return [type(effect).__name__ for effect in path.effects]
-
-
-def empty() -> FileText:
-    return FileText("", ())
-
-
-__all__ = ["COMMANDS", "Effect", "effects_named", "empty", "kinds", "only", "printed", "trace", "variable"]
+    def text(self, path: str) -> str | None:
+        content = self.files.read_text(self.absolute(path))
+        return None if content is None else content.text

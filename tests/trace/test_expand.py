@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from reviewbot.trace.values import Hole, is_known
-from tests.trace.shells import only, printed, trace, variable
+from tests.trace.scripts import only, printed, trace, variable
 
 CASES = [
     'x="a b"; printf "[%s]" $x "$x"; echo',
