@@ -84,8 +84,9 @@ class Evaluator:
         self.directories: list[str] = []
         self.integers: frozenset[str] = frozenset()
         self.readonly: frozenset[str] = frozenset()
+        self.marked: frozenset[str] = frozenset()  # exported, but not set yet
         self.status: int | None = 0
-        self.pipe_status: tuple[int | None, ...] = (0,)
+        self.pipe_status: tuple[int | None, ...] = ()  # empty: of one command, whose status it is
         self.place = Place("", 0)
         self.line = 1
         self.ignoring = 0  # > 0 where ``set -e`` is not looked at
@@ -310,7 +311,7 @@ class Evaluator:
 
     def _special_array(self, name: str) -> Array | None:
         if name == "PIPESTATUS":
-            return Array({i: self._status_text(status) for i, status in enumerate(self.pipe_status)}, False, None)
+            return Array({i: self._status_text(status) for i, status in enumerate(self.pipe_status or (self.status,))}, False, None)
         if name == "FUNCNAME":
             return Array(dict(enumerate([call[0] for call in reversed(self.calls)] + ["main"])), False, None) if self.calls else None
         if name == "BASH_SOURCE":
@@ -421,6 +422,8 @@ class Evaluator:
             over = old.over if old.site == site else old
         if keep is None or (not keep and "a" in self.options and exported is None):
             keep = "a" in self.options
+        elif name in self.marked and exported is None:
+            keep = True
         depth = 0 if over is None else over.depth + 1
         if depth > 60:
             over, depth = None, 0
@@ -678,13 +681,13 @@ class Evaluator:
             self.variables.copy(), self.functions.copy(), [frame.copy() for frame in self.frames], self.calls.copy(), self.positional.copy(),
             self.name, self.cwd, self.options.copy(), self.traps.copy(), self.fds, self.directories.copy(), self.integers, self.readonly,
             self.place, self.line, self.ignoring, self.loops, self.depth, self.inside, self.detached, self.last_pid, self.background,
-            self.scripts, self._export_cache,
+            self.scripts, self._export_cache, self.marked,
         )
 
     def _set_state(self, state: tuple[Any, ...], copy: bool = False) -> None:
         (self.variables, self.functions, self.frames, self.calls, self.positional, self.name, self.cwd, self.options, self.traps, self.fds,
          self.directories, self.integers, self.readonly, self.place, self.line, self.ignoring, self.loops, self.depth, self.inside,
-         self.detached, self.last_pid, self.background, self.scripts, self._export_cache) = state
+         self.detached, self.last_pid, self.background, self.scripts, self._export_cache, self.marked) = state
         if copy:
             self.variables = self.variables.copy()
             self.functions = self.functions.copy()
@@ -774,7 +777,7 @@ class Evaluator:
 
     def process_substitution(self, part: ProcessSubstitution) -> str:
         self._temporaries += 1
-        path = f"/dev/fd/p{self._temporaries}"
+        path = f"/proc/self/fd/p{self._temporaries}"
         if part.direction != "<":
             self.limit("output into a process substitution is not followed", self.site(part.line))
             return "/dev/null"
@@ -837,6 +840,7 @@ class Evaluator:
             return
         self.line = node.line
         name = argv[0]
+        self.pipe_status = ()
         if name == "exec":
             self._exec(node, argv)
         elif node.assignments:
