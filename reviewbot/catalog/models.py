@@ -216,7 +216,9 @@ def find_model(name: str, *directories: Path) -> Model | None:
     return tails[best] if _VARIANT.fullmatch(rest) else None
 
 
-_VARIANT = re.compile(r"(?:(?:nv|mx)?fp[48]|bf16|fp16|int4|awq|v\d+|preview|instruct|base|thinking|hf|\d{4}|kv|quark)(?:-(?:(?:nv|mx)?fp[48]|bf16|v\d+|preview|kv|\d{4}))*")
+_VARIANT = re.compile(
+    r"(?:(?:nv|mx)?fp[48]|bf16|fp16|int4|awq|v\d+|preview|instruct|base|thinking|hf|\d{4}|kv|quark)(?:-(?:(?:nv|mx)?fp[48]|bf16|v\d+|preview|kv|\d{4}))*"
+)
 
 
 def names() -> Iterator[str]:

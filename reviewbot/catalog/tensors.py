@@ -110,7 +110,9 @@ def _tensors(model: Model, checkpoint: Checkpoint) -> Iterator[Tensor]:
         yield from (_as_mtp(one) for one in _attention(model, formats, draft, mtp=True, layer=None))
         yield from (_as_mtp(one) for one in _mlp(model, formats, draft, mtp=True, layer=None))
         # projections that join the embedding and the hidden state of the main model; the vectors beside them are norms
-        joined = formats.of("attn", mtp=True) if model.family == "dsv4" else "bf16" if model.family == "qwen35" else formats.of("attn", mtp=True)
+        joined = (
+            formats.of("attn", mtp=True) if model.family == "dsv4" else "bf16" if model.family == "qwen35" else formats.of("attn", mtp=True)
+        )
         yield Tensor("mtp.eh_proj", "mtp", "replicated", 2 * hidden * hidden, joined, draft)
         yield Tensor("mtp.norms", "mtp", "replicated", 5 * hidden, "bf16", draft)
         if model.arch.get("mtp_owns_embedding"):
@@ -200,7 +202,9 @@ def compress_ratio(model: Model, layer: int) -> int:
 
 def _v4_attention(model: Model, form: str, out_form: str, layers: tuple[int, ...]) -> Iterator[Tensor]:
     hidden, heads, size, q = (model.number(one) for one in ("hidden_size", "num_attention_heads", "head_dim", "q_lora_rank"))
-    rank, groups, index_heads, index_size, mult = (model.number(one) for one in ("o_lora_rank", "o_groups", "index_n_heads", "index_head_dim", "hc_mult"))
+    rank, groups, index_heads, index_size, mult = (
+        model.number(one) for one in ("o_lora_rank", "o_groups", "index_n_heads", "index_head_dim", "hc_mult")
+    )
     yield Tensor("wq_a", "latent", "replicated", hidden * q, form, layers)
     yield Tensor("wkv", "latent", "replicated", hidden * size, form, layers)
     yield Tensor("wq_b", "attention", "heads", q * heads * size, form, layers)

@@ -151,7 +151,7 @@ _FLAGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "sglang": {
         "tp": ("tensor-parallel-size", "tp-size", "tp"),
         "pp": ("pipeline-parallel-size", "pp-size", "pp"),
-        "dp": ("data-parallel-size", "dp-size", "attn-dp-size", "dp"),
+        "dp": ("data-parallel-size", "dp-size", "attn-dp-size", "attention-data-parallel-size", "dp"),
         "ep": ("expert-parallel-size", "ep-size", "ep"),
         "cp": ("attn-cp-size", "attention-context-parallel-size"),
         "dcp": ("dcp-size", "decode-context-parallel-size"),
@@ -253,7 +253,9 @@ class _Reader:
         return value if value is not None and 0 < value <= 1 else None
 
 
-def layout_of(server: Server, point_row: Mapping[str, Any], *, version: Version | None = None, gpus_per_node: int | None = None) -> Layout | None:
+def layout_of(
+    server: Server, point_row: Mapping[str, Any], *, version: Version | None = None, gpus_per_node: int | None = None
+) -> Layout | None:
     """The layout of a server of a run, from its flags in its engine's notation. ``point_row`` adds what flags do not say (concurrency, a draft
     that the row asks for). ``None`` where the engine is not one of ``ENGINES`` or a size that decides the layout is not known."""
     engine = {"trt": "trtllm", "tensorrt-llm": "trtllm", "trt-llm": "trtllm"}.get(server.engine.lower(), server.engine.lower())
@@ -274,10 +276,12 @@ def layout_of(server: Server, point_row: Mapping[str, Any], *, version: Version 
         attention = read.flag("enable-dp-attention", "enable_dp_attention") or read.flag("enable-attention-dp", "enable_attention_dp")
         mtp = _speculates(read, engine)
         eplb = read.flag("enable-eplb")
+        if engine == "sglang" and (read.text("moe-a2a-backend") or "none") != "none":
+            sizes["ep"] = sizes.get("tp", 1)  # an all-to-all backend spreads experts over all ranks
     except _Unknown:
         return None
     tp = sizes.get("tp", 1)
-    if engine == "sglang" and sizes.get("dp", 1) > 1 and read.setting("attn-dp-size") is not None:
+    if engine == "sglang" and sizes.get("dp", 1) > 1 and read.setting("attn-dp-size", "attention-data-parallel-size") is not None:
         attention = True
     if engine in ("vllm", "atom") and expert:
         ranks = tp if engine == "atom" and attention else tp * sizes.get("dp", 1) * sizes.get("cp", 1)
@@ -320,7 +324,8 @@ def layout_of(server: Server, point_row: Mapping[str, Any], *, version: Version 
         moe_dense_tp=read.optional_number("moe-dense-tp-size") if engine == "sglang" else None,
         moe_dp=(read.optional_number("moe-dp-size", "moe-data-parallel-size") or 1) if engine == "sglang" else 1,
         dp_lm_head=bool(read.optional("enable-dp-lm-head")),
-        kv_dtype=read.optional("kv-cache-dtype", "kv_cache_dtype") or (read.optional("kv_cache_config.dtype") if engine == "trtllm" else None),
+        kv_dtype=read.optional("kv-cache-dtype", "kv_cache_dtype")
+        or (read.optional("kv_cache_config.dtype") if engine == "trtllm" else None),
         utilization=read.fraction(*utilization),
         max_model_len=read.optional_number(*names["max_model_len"]),
         max_num_seqs=read.optional_number(*names["max_num_seqs"]),

@@ -127,7 +127,11 @@ def _fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Repo
         if cost.per_request:
             steps.append(Step("state a request", cost.per_request / GIB, "GiB", "recurrent state or window of one request"))
         tokens = (_tokens(left[0], cost.highest or cost.per_token, layout), _tokens(left[1], cost.per_token, layout))
-        steps.append(Step("cache tokens", tokens[0], "tokens", f"{tokens[0]:,} to {tokens[1]:,} in one attention replica ({replicas(layout)} of them)"))
+        steps.append(
+            Step(
+                "cache tokens", tokens[0], "tokens", f"{tokens[0]:,} to {tokens[1]:,} in one attention replica ({replicas(layout)} of them)"
+            )
+        )
         if context:
             requests = (tokens[0] / context * replicas(layout), tokens[1] / context * replicas(layout))
             wanted = f", {layout.concurrency} wanted at once" if layout.concurrency else ""
@@ -149,7 +153,9 @@ def _fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Repo
     )  # fmt: skip
 
 
-def _unknown(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu, limit: Budget, broken: tuple[Violation, ...], why: str) -> Report:
+def _unknown(
+    model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu, limit: Budget, broken: tuple[Violation, ...], why: str
+) -> Report:
     verdict = "does-not-fit" if broken else "cannot-tell"
     reason = f"{layout.engine} refuses to start: {broken[0].message}" if broken else why
     return Report(
@@ -159,7 +165,13 @@ def _unknown(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu, lim
 
 
 def _weight_steps(
-    size: int, worst: StageWeights, parts: tuple[StageWeights, ...], layout: Layout, gpu: Gpu, checkpoint: Checkpoint, world: int,
+    size: int,
+    worst: StageWeights,
+    parts: tuple[StageWeights, ...],
+    layout: Layout,
+    gpu: Gpu,
+    checkpoint: Checkpoint,
+    world: int,
     family: str | None,
 ) -> list[Step]:
     steps = [Step("checkpoint", size / GIB, "GiB", f"{size / 1e9:,.1f} GB = {size / GIB:,.1f} GiB in {checkpoint.precision}")]
@@ -200,7 +212,11 @@ def _judge(
     """Verdict on memory, its reason, and the least fraction that would do where the fraction is too small."""
     error = weight * _WEIGHTS_ERROR
     if weight - error + extra.low > gpu.usable_gib:
-        return "does-not-fit", f"weights of {weight:.1f} GiB and at least {extra.low:.1f} GiB of overhead exceed {gpu.usable_gib:.1f} GiB", None
+        return (
+            "does-not-fit",
+            f"weights of {weight:.1f} GiB and at least {extra.low:.1f} GiB of overhead exceed {gpu.usable_gib:.1f} GiB",
+            None,
+        )
     single = _single_request(layout, cost, context)
     if left[1] <= 0:
         least = _least_fraction(layout, gpu, weight, extra)
@@ -219,7 +235,11 @@ def _judge(
         if left[0] <= 0:
             return "tight", f"{left[0]:.1f} to {left[1]:.1f} GiB are left for the cache, depending on overhead", None
         if layout.max_model_len and left[0] >= worst_case and model.family == "dsv4":
-            return "fits", f"at least {left[0]:.1f} GiB are left, above the {worst_case:.1f} GiB that a request of {context:,} tokens may take", None
+            return (
+                "fits",
+                f"at least {left[0]:.1f} GiB are left, above the {worst_case:.1f} GiB that a request of {context:,} tokens may take",
+                None,
+            )
         return "cannot-tell", f"{left[0]:.1f} GiB at least are left for the cache; {cost.why}", None
     low, high = single
     what = f"a request of {context:,} tokens" if context else f"{_LEAST_CONTEXT:,} tokens"
@@ -231,7 +251,11 @@ def _judge(
         return "tight", f"{what} needs {high:.1f} GiB of cache, {left[0]:.1f} to {left[1]:.1f} GiB are left, depending on overhead", None
     if layout.engine in ("vllm", "atom") and limit.fraction >= _CLOSE_UTILIZATION:
         outside = gpu.usable_gib * (1 - limit.fraction)
-        return "tight", f"gpu-memory-utilization {limit.fraction:g} leaves {outside:.1f} GiB for graphs and workspaces outside of the budget", None
+        return (
+            "tight",
+            f"gpu-memory-utilization {limit.fraction:g} leaves {outside:.1f} GiB for graphs and workspaces outside of the budget",
+            None,
+        )
     outside = gpu.usable_gib - limit.low
     reserve = gpu.usable_gib * (1 - sglang_default_fraction(layout, gpu)) if layout.engine == "sglang" else 0.0
     if layout.engine == "sglang" and limit.stated and outside < max(extra.low + 2.0, min(reserve, 16.0) / 2):

@@ -177,7 +177,13 @@ def doubts(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | None
     """Why the weights of this layout cannot be told from facts, where they cannot."""
     result: list[str] = []
     experts = checkpoint.layout.get("experts")
-    if layout.engine == "sglang" and experts == "mxfp4" and model.family == "dsv4" and gpu is not None and gpu.architecture not in _NATIVE_FP4:
+    if (
+        layout.engine == "sglang"
+        and experts == "mxfp4"
+        and model.family == "dsv4"
+        and gpu is not None
+        and gpu.architecture not in _NATIVE_FP4
+    ):
         result.append(
             f"SGLang repacks the MXFP4 experts of DeepSeek V4 on {gpu.name.upper()} at load and how is not known: at TP8 on H200 125.4 to "
             "125.7 GiB a GPU were measured, 24 GiB above the checkpoint's share"
