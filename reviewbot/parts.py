@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,8 +111,8 @@ class Session:
         if gone and came:
             try:
                 found = self._parts.renames(str(self.root), base, "HEAD" if head is None else head)
-            except self._parts.errors:
-                found = {}
+            except self._parts.errors as error:
+                raise PartsError(str(error)) from None
             renames.update((old, new) for old, new in found.items() if old in gone and new in after)
         return changed, renames
 
@@ -166,7 +165,9 @@ def default_parts() -> Parts:
         return load_bench(tree, _layout(settings))
 
     def build_runs(bench: Any, options: Options) -> Iterable[Run]:
-        made: Iterable[Run] = importlib.import_module("reviewbot.runs").build_runs(
+        from reviewbot.runs import build_runs
+
+        return build_runs(
             bench,
             upstreams=options.upstreams,
             opaque_helpers=options.opaque_helpers,
@@ -175,7 +176,6 @@ def default_parts() -> Parts:
             progress=options.progress,
             scripts=options.scripts,
         )
-        return made
 
     return Parts(open_tree, DocumentStore, load_bench, build_runs, renames, (TreeError, GitError))
 
