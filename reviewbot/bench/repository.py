@@ -8,16 +8,18 @@ from typing import Any
 
 from reviewbot.bench.adapters import ADAPTERS, Adapter, Declared
 from reviewbot.bench.changelog import Changelog, read_changelog
-from reviewbot.bench.layout import Layout, select
+from reviewbot.bench.layout import Layout, given_layout, select, with_given
 from reviewbot.bench.masters import Master, MasterEntry, Masters
 from reviewbot.bench.model import Job, Point
 from reviewbot.bench.problems import BenchProblem
 from reviewbot.bench.profiles import PROFILE
 from reviewbot.bench.runners import Runners
-from reviewbot.bench.source import Source
+from reviewbot.bench.source import Documents, Source
 from reviewbot.bench.workflows import Contract, Launches, read_contract
-from reviewbot.documents.nodes import Node
+from reviewbot.documents.shell_syntax import Script
+from reviewbot.documents.workflow import Workflow, read_workflow
 from reviewbot.documents.yaml import YamlDocument
+from reviewbot.settings import Settings
 from reviewbot.tree import Tree
 
 RecipeReader = Callable[[str, YamlDocument], Any]
@@ -50,6 +52,10 @@ class Bench:
     def yaml_document(self, path: str) -> YamlDocument | None:
         """A YAML file, parsed once; ``None`` (and a problem) where it cannot be read."""
         return self.source.yaml(path)
+
+    def shell_script(self, path: str) -> Script | None:
+        """A shell script, parsed once; ``None`` (and a problem) where it cannot be read."""
+        return self.source.shell(path)
 
     def text(self, path: str) -> str | None:
         """A file's text (``surrogateescape`` for other bytes); ``None`` (and a problem) where it cannot be read."""
@@ -120,13 +126,14 @@ class Bench:
     @cached_property
     def contract(self) -> Contract:
         """How workflows launch points; the built-in profile where the repository has no workflow that does."""
-        roots: dict[str, Node | None] = {}
+        workflows: list[Workflow] = []
         for path in self.workflow_files:
             text = self.source.text(path)
             if text is not None and ("runners/launch_" in text or "./.github/workflows/" in text):
                 document = self.source.yaml(path, github=True)
-                roots[path] = None if document is None else document.root
-        contract = read_contract(roots)
+                if document is not None:
+                    workflows.append(read_workflow(document))
+        contract = read_contract(workflows)
         return contract if contract.callers else PROFILE
 
     @cached_property
@@ -175,20 +182,29 @@ class Bench:
 
 
 def load_bench(
-    tree: Tree, settings: Layout | None = None, recipes: RecipeReader | None = None, adapters: Sequence[Adapter] = ADAPTERS
+    tree: Tree,
+    settings: Settings | None = None,
+    *,
+    recipes: RecipeReader | None = None,
+    documents: Documents | None = None,
+    adapters: Sequence[Adapter] = ADAPTERS,
 ) -> Bench:
     """Reads what ``tree`` declares, by the first adapter that knows its format. Never raises for what a file holds.
 
-    ``settings`` gives the places in a repository whose own are not recognised, ``recipes`` reads a recipe file on demand.
+    ``settings`` gives the places in a repository whose own are not recognised and, as ``profile``, the name of an adapter;
+    ``recipes`` reads a recipe file on demand; ``documents`` shares parsed files.
     """
-    source = Source(tree)
+    source = Source(tree, documents)
+    given = given_layout(settings) if settings is not None else {}
+    name = settings.profile if settings is not None else None
     for adapter in adapters:
-        if settings is not None and settings.adapter not in ("", adapter.name):
+        if name is not None and name != adapter.name:
             continue
-        layout = adapter.detect(source, settings)
-        if layout is not None:
+        found = adapter.detect(source, given)
+        if found is not None:
+            layout = with_given(found, given)
             return Bench(source, layout, adapter, adapter.load(source, layout), recipes)
-    return Bench(source, settings or Layout(), _NO_FORMAT, Declared(launched=False), recipes)
+    return Bench(source, with_given(Layout(), given), _NO_FORMAT, Declared(launched=False), recipes)
 
 
-_NO_FORMAT = Adapter("none", lambda source, settings: None, lambda source, layout: Declared())
+_NO_FORMAT = Adapter("none", lambda source, given: None, lambda source, layout: Declared())

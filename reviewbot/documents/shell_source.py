@@ -166,7 +166,7 @@ class Source:
             if c == "\\":
                 i += 2
             elif c == "'":
-                i = i + 1 if quoted else self.skip_single(i, end)
+                i = self.skip_single(i, end)  # inside double quotes too, where the quotes themselves stay as text
             elif c == '"':
                 i = self.skip_double(i, end, depth)
             elif c == "$":

@@ -35,7 +35,6 @@ _PLAIN = re.compile(r"[\w./:=@%+\-^#!\]*?,~]+")
 _TEXT_RUN = re.compile(r"[^\\'\"$`<>|&;() \t\n{},/\]\[?*+@!]+")
 _DQ_RUN = re.compile(r'[^"\\$`]+')
 _HERE_RUN = re.compile(r"[^\\$`]+")
-_DQ_ARGUMENT_RUN = re.compile(r'[^"\\$`}]+')
 _SIMPLE_NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!\-]", re.ASCII)
 _BRACED_NAME = re.compile(r"[A-Za-z_]\w*|[0-9]+|[@*#?$!\-]", re.ASCII)
 _LENGTH = re.compile(r"\#(?=[A-Za-z_]\w*[}\[]|[0-9]+\}|[@*#?$!\-]\})", re.ASCII)
@@ -281,23 +280,20 @@ class Scanner:
         return self.make_word(pieces.parts, start, end)
 
     def double_argument(self, start: int, end: int) -> tuple[Word, int]:
-        """The word behind ``:-`` and its kin inside double quotes."""
+        """The word behind ``:-`` and its kin inside double quotes: single quotes are text there, but hide a ``}``."""
         text = self.text
         pieces = _Pieces([])
+        close = self.source.close_brace(start, end, True, self.depth)
         i = start
-        while i < end:
-            run = _DQ_ARGUMENT_RUN.match(text, i, end)
+        while i < close:
+            run = _DQ_RUN.match(text, i, close)
             if run:
                 pieces.text(run.group(), True)
                 i = run.end()
-                continue
-            c = text[i]
-            if c == "}":
-                break
-            if c == '"':
-                i = self.double(i, end, pieces)
+            elif text[i] == '"':
+                i = self.double(i, close, pieces)
             else:
-                i = self.quoted_piece(i, end, pieces, '$`"\\}')
+                i = self.quoted_piece(i, close, pieces, '$`"\\}')
         return self.make_word(pieces.parts, start, i), i
 
     # --- expansions

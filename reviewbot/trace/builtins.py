@@ -423,6 +423,7 @@ def _declare_word(sh: Evaluator, keyword: str, word: str, flags: set[str], off: 
             sh.export(name, site, exported)
         else:
             sh.note_read(name)
+            sh.marked = sh.marked | {name} if exported else sh.marked - {name}
     if keyword == "readonly" or "r" in flags:
         sh.readonly = sh.readonly | {name}
 

@@ -84,12 +84,14 @@ class Evaluator:
         self.directories: list[str] = []
         self.integers: frozenset[str] = frozenset()
         self.readonly: frozenset[str] = frozenset()
+        self.marked: frozenset[str] = frozenset()  # exported, but not set yet
         self.status: int | None = 0
-        self.pipe_status: tuple[int | None, ...] = (0,)
+        self.pipe_status: tuple[int | None, ...] = ()  # empty: of one command, whose status it is
         self.place = Place("", 0)
         self.line = 1
         self.ignoring = 0  # > 0 where ``set -e`` is not looked at
         self.loops = 0
+        self.polling = False  # the innermost loop sleeps: it waits for something
         self.depth = 0
         self.arms = 0  # depth of arms that are being tried
         self.scripts = 0  # depth of child shells that run files
@@ -309,7 +311,7 @@ class Evaluator:
 
     def _special_array(self, name: str) -> Array | None:
         if name == "PIPESTATUS":
-            return Array({i: self._status_text(status) for i, status in enumerate(self.pipe_status)}, False, None)
+            return Array({i: self._status_text(status) for i, status in enumerate(self.pipe_status or (self.status,))}, False, None)
         if name == "FUNCNAME":
             return Array(dict(enumerate([call[0] for call in reversed(self.calls)] + ["main"])), False, None) if self.calls else None
         if name == "BASH_SOURCE":
@@ -420,6 +422,8 @@ class Evaluator:
             over = old.over if old.site == site else old
         if keep is None or (not keep and "a" in self.options and exported is None):
             keep = "a" in self.options
+        elif name in self.marked and exported is None:
+            keep = True
         depth = 0 if over is None else over.depth + 1
         if depth > 60:
             over, depth = None, 0
@@ -581,8 +585,8 @@ class Evaluator:
 
     def message(self) -> str:
         """The last line that was printed where nobody collects it."""
-        for line in reversed(self.last_output.rstrip().split("\n")):
-            if line.strip():
+        for line in reversed(expand.unescape(self.last_output[-5000:]).rstrip().split("\n")):
+            if line.strip(" ?\t"):
                 return line.strip()[:500]
         return ""
 
@@ -677,13 +681,13 @@ class Evaluator:
             self.variables.copy(), self.functions.copy(), [frame.copy() for frame in self.frames], self.calls.copy(), self.positional.copy(),
             self.name, self.cwd, self.options.copy(), self.traps.copy(), self.fds, self.directories.copy(), self.integers, self.readonly,
             self.place, self.line, self.ignoring, self.loops, self.depth, self.inside, self.detached, self.last_pid, self.background,
-            self.scripts, self._export_cache,
+            self.scripts, self._export_cache, self.marked,
         )
 
     def _set_state(self, state: tuple[Any, ...], copy: bool = False) -> None:
         (self.variables, self.functions, self.frames, self.calls, self.positional, self.name, self.cwd, self.options, self.traps, self.fds,
          self.directories, self.integers, self.readonly, self.place, self.line, self.ignoring, self.loops, self.depth, self.inside,
-         self.detached, self.last_pid, self.background, self.scripts, self._export_cache) = state
+         self.detached, self.last_pid, self.background, self.scripts, self._export_cache, self.marked) = state
         if copy:
             self.variables = self.variables.copy()
             self.functions = self.functions.copy()
@@ -773,7 +777,7 @@ class Evaluator:
 
     def process_substitution(self, part: ProcessSubstitution) -> str:
         self._temporaries += 1
-        path = f"/dev/fd/p{self._temporaries}"
+        path = f"/proc/self/fd/p{self._temporaries}"
         if part.direction != "<":
             self.limit("output into a process substitution is not followed", self.site(part.line))
             return "/dev/null"
@@ -836,6 +840,7 @@ class Evaluator:
             return
         self.line = node.line
         name = argv[0]
+        self.pipe_status = ()
         if name == "exec":
             self._exec(node, argv)
         elif node.assignments:
@@ -1500,6 +1505,7 @@ class Evaluator:
         self.status = 0
         site = self.site(node.line)
         self.loops += 1
+        polling, self.polling = self.polling, sleeps(node.body)
         try:
             for value in values:
                 self.tick(node.line)
@@ -1515,6 +1521,7 @@ class Evaluator:
                         raise Continue(end.levels - 1) from None
         finally:
             self.loops -= 1
+            self.polling = polling
 
     def _arith_for(self, node: ArithFor) -> None:
         def number(expression: Any) -> int | None:
@@ -1553,6 +1560,7 @@ class Evaluator:
 
     def _loop(self, line: int, test: Callable[[], int | None], body: Block, step: Callable[[], object] | None, constant: bool) -> None:
         self.loops += 1
+        polling_outside, self.polling = self.polling, sleeps(body)
         iterations = 0
         status: int | None = 0
         try:
@@ -1594,6 +1602,7 @@ class Evaluator:
                     break
         finally:
             self.loops -= 1
+            self.polling = polling_outside
         self.status = status
 
     def _case(self, node: Case) -> None:
@@ -1673,7 +1682,7 @@ class Evaluator:
                other_refuses: bool = False) -> None:
         """Goes on behind a condition that nobody can know: by the guard rule, by joining both arms, or by forking."""
         site = self.site(line)
-        question = (site, why, len(self.calls))
+        question = (site, self._without_identity(why), len(self.calls))
         chosen = self.decisions.get(question)
         if chosen is not None:
             self.assume(f"{why or self.written(line)}: taken for {'true' if chosen == 0 else 'false'}", site)
@@ -1707,10 +1716,10 @@ class Evaluator:
         if _is_refusal(second_end) and not _is_refusal(first_end):
             self._take(start, first, first_effects, Assume(f"{text}: taken for true", site), first_end)
             return
-        if self.loops and _ends_poll(first_end) and second_end is None and first.mutations == before.mutations:
+        if self.loops and _ends_poll(first_end) and second_end is None and (self.polling or first.mutations == before.mutations):
             self._take(start, first, first_effects, Assume(f"{text}: true some day", site), first_end)
             return
-        if self.loops and _ends_poll(second_end) and first_end is None and self.mutations == first.mutations:
+        if self.loops and _ends_poll(second_end) and first_end is None and (self.polling or self.mutations == first.mutations):
             self.effects.insert(start, Assume(f"{text}: false some day", site))
             assert second_end is not None
             raise second_end
@@ -1721,6 +1730,10 @@ class Evaluator:
         self.effects[start:] = [_uncertain(effect) for effect in (*first_effects, *second_effects)]
         if first_end is not None:
             raise first_end
+
+    def _without_identity(self, text: str) -> str:
+        """``text`` with holes named: the same question about another hole of the same kind (the next round of a poll) has the same answer."""
+        return text if is_known(text) else HOLE.sub(lambda found: f"<{self.holes.of(found.group()).label}>", text)
 
     def _take(self, start: int, state: _Frozen, effects: list[Effect], assumption: Assume, end: Control | None) -> None:
         self._thaw(state)
@@ -1741,8 +1754,11 @@ class Evaluator:
         old: dict[str, Slot] = state[0]
         # functions, calls, positional parameters, name, working directory, options, traps, directory stack
         here = self._state()
-        for number in (1, 3, 4, 5, 6, 7, 8, 10, 11, 12):
+        for number in (1, 3, 4, 5, 6, 7, 10, 11, 12):
             if state[number] != here[number]:
+                return False
+        for signal, text in state[8].items():
+            if self.traps.setdefault(signal, text) != text:
                 return False
         if [frame.keys() for frame in state[2]] != [frame.keys() for frame in self.frames]:
             for mine, theirs in zip(self.frames, state[2]):
@@ -1873,6 +1889,43 @@ def refuses(body: Block) -> bool:
         _REFUSALS.clear()
     _REFUSALS[key] = (last, answer)
     return answer
+
+
+_SLEEPS: dict[int, tuple[object, bool]] = {}
+
+
+def sleeps(body: Block) -> bool:
+    """Whether a loop body calls ``sleep`` somewhere."""
+    if not body:
+        return False
+    key = id(body[0])
+    found = _SLEEPS.get(key)
+    if found is not None and found[0] is body[0]:
+        return found[1]
+    answer = any(_sleeps(statement, 0) for statement in body)
+    if len(_SLEEPS) > 50_000:
+        _SLEEPS.clear()
+    _SLEEPS[key] = (body[0], answer)
+    return answer
+
+
+def _sleeps(node: Statement, depth: int) -> bool:
+    if depth > 30:
+        return False
+    inner: list[Statement] = []
+    if isinstance(node, Simple):
+        return bool(node.words) and node.words[0].static == "sleep"
+    if isinstance(node, AndOr):
+        inner = [node.first, *(statement for _, statement in node.rest)]
+    elif isinstance(node, Pipeline):
+        inner = list(node.parts)
+    elif isinstance(node, If):
+        inner = [statement for _, body in node.arms for statement in body] + list(node.otherwise or ())
+    elif isinstance(node, Case):
+        inner = [statement for arm in node.arms for statement in arm.body]
+    elif isinstance(node, (Group, Subshell)):
+        inner = list(node.body)
+    return any(_sleeps(statement, depth + 1) for statement in inner)
 
 
 def _refuses(last: Statement) -> bool:

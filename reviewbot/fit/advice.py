@@ -1,0 +1,63 @@
+"""What would work where a layout does not, and how much is left where it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from reviewbot.fit.layout import Layout, split_of
+from reviewbot.fit.table import layouts
+from reviewbot.fit.verdict import Report, fit
+
+MOST_GPUS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A layout that works, in how many nodes, and a sentence that says so; ``layout`` is ``None`` where the given one works or none does."""
+
+    layout: Layout | None
+    nodes: int | None
+    text: str
+
+
+def advise(report: Report) -> Advice:
+    """The smallest parallelism that fits on the same GPU for a report that does not, the headroom for one that does."""
+    if report.verdict == "fits":
+        left = report.headroom_gib or 0.0
+        text = f"{left:.1f} GiB a GPU are left for the cache at least"
+        if report.requests is not None:
+            text += f", {report.requests[0]:.1f} requests of {report.context:,} tokens"
+        return Advice(None, None, text)
+    if report.verdict == "cannot-tell":
+        return Advice(None, None, f"cannot tell: {report.reason}")
+    if report.memory == "tight" and not report.constraints:
+        return Advice(None, None, report.reason)
+    base = replace(report.layout, nodes=None, partition=None, cp=1, dcp=1, redundant_experts=0, eplb=False, moe_dense_tp=None, moe_dp=1)
+    node = report.layout.gpus_per_node or report.gpu.gpus_per_node
+    best: Report | None = None
+    for accepted in (("fits",), ("fits", "tight", "cannot-tell")):
+        candidates = list(layouts(report.model, base.engine, MOST_GPUS, replace(base, gpus_per_node=node)))
+        # equal in GPUs: rather pipeline stages over nodes than tensor ranks over nodes
+        candidates.sort(key=lambda one: (split_of(one).world, split_of(one).world // one.pp > node))
+        for one in candidates:
+            if one.pp > 1 and split_of(one).world > node > split_of(one).world // one.pp:
+                continue  # stages that leave a node half used
+            found = fit(report.model, report.checkpoint, one, report.gpu)
+            if found.verdict in accepted:
+                best = found
+                break
+        if best is not None:
+            break
+    if best is None:
+        return Advice(None, None, f"no layout of up to {MOST_GPUS} {report.gpu.name.upper()} holds it")
+    nodes = -(-best.gpus // node)
+    layout = best.layout
+    parts = [f"TP {layout.tp}"]
+    parts += [f"PP {layout.pp}"] if layout.pp > 1 else []
+    parts += [f"DP {layout.dp}"] if layout.dp > 1 else []
+    parts += [f"EP {layout.ep}"] if layout.ep > 1 else []
+    weights = f"{best.weights_gib:.1f} GiB of weights a GPU" if best.weights_gib is not None else "weights not known"
+    where = f"{best.gpus} GPUs, {nodes} node{'s' if nodes > 1 else ''} of {node}"
+    return Advice(
+        layout, nodes, f"smallest that {'fits' if best.verdict == 'fits' else 'may fit'}: {' x '.join(parts)} on {where}: {weights}"
+    )

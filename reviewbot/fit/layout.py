@@ -1,0 +1,350 @@
+"""How one engine process group is laid out over GPUs, in the engine's own notation and normalised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reviewbot.runs.model import Server, Setting
+
+ENGINES = ("vllm", "sglang", "trtllm", "atom")
+
+Version = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One kind of server in its engine's own notation: vLLM's ``tp`` splits one replica and ``dp`` multiplies it; SGLang's and TRT-LLM's
+    ``tp`` is the whole group, which DP-attention divides. ``ep`` above 1 turns expert parallelism on.
+
+    ``None`` is a value that is not set (the engine's default applies).
+    """
+
+    engine: str
+    tp: int = 1
+    pp: int = 1
+    dp: int = 1
+    ep: int = 1
+    cp: int = 1  # prefill (vLLM) or attention (SGLang) context parallel
+    dcp: int = 1  # decode context parallel
+    dp_attention: bool = False
+    version: Version | None = None
+    nodes: int | None = None
+    gpus_per_node: int | None = None
+    redundant_experts: int = 0
+    eplb: bool = False
+    mtp: bool = False
+    draft_gib: float = 0.0  # weights of a separate draft model on each GPU
+    moe_backend: str | None = None
+    all_to_all: str | None = None
+    moe_dense_tp: int | None = None
+    moe_dp: int = 1
+    dp_lm_head: bool = False
+    kv_dtype: str | None = None
+    utilization: float | None = None
+    kv_cache_gib: float | None = None  # fixed size of the cache, which overrides the utilisation
+    max_model_len: int | None = None
+    max_num_seqs: int | None = None
+    max_num_batched_tokens: int | None = None
+    chunked_prefill: bool | None = None
+    page_size: int | None = None
+    concurrency: int | None = None
+    partition: tuple[int, ...] | None = None  # layers of each pipeline stage
+    absorbed: bool = True
+    language_only: bool = False  # the vision tower is not loaded
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A layout normalised: how many ranks share each kind of tensor."""
+
+    attention_tp: int
+    attention_dp: int
+    cp: int
+    moe_tp: int
+    moe_ep: int
+    dense_tp: int
+    shared_tp: int
+    embedding_tp: int
+    head_tp: int
+    pp: int
+    world: int
+
+
+def at_least(version: Version | None, *bound: int) -> bool:
+    """Whether ``version`` is ``bound`` or newer; an unknown version counts as the newest."""
+    return version is None or version >= bound
+
+
+def split_of(layout: Layout) -> Split:
+    """The normalised split. Sizes that do not divide are rounded down to at least one; ``constraints`` says what the engine thinks of them."""
+    tp, dp, cp = layout.tp, layout.dp, max(1, layout.cp)
+    if layout.engine == "sglang":
+        replicas = dp if layout.dp_attention else 1
+        attention = max(1, tp // (replicas * cp))
+        moe_ep = max(1, layout.ep)
+        moe_tp = max(1, tp // (moe_ep * max(1, layout.moe_dp)))
+        a2a = (layout.all_to_all or "none") not in ("none", "flashinfer")
+        dense = layout.moe_dense_tp or tp
+        return Split(
+            attention, replicas, cp, moe_tp, moe_ep, dense, 1 if a2a else tp, 1 if layout.dp_attention else tp,
+            attention if layout.dp_lm_head else tp, layout.pp, tp * layout.pp * (1 if layout.dp_attention else dp),
+        )  # fmt: skip
+    if layout.engine == "trtllm" or (layout.engine == "atom" and layout.dp_attention):
+        attention = 1 if layout.dp_attention else tp
+        moe_ep = max(1, layout.ep)
+        return Split(
+            attention, tp if layout.dp_attention else 1, cp, max(1, tp // moe_ep), moe_ep, attention, attention, attention, attention,
+            layout.pp, tp * layout.pp * cp,
+        )  # fmt: skip
+    ranks = tp * dp * cp
+    expert = layout.ep > 1
+    sequence_parallel = expert and dp > 1 and tp > 1
+    return Split(
+        tp, dp, cp, 1 if expert else ranks, ranks if expert else 1, tp, 1 if sequence_parallel else tp, tp, tp, layout.pp, ranks * layout.pp
+    )
+
+
+def stages(layout: Layout, layers: int) -> tuple[int, ...]:
+    """Layers of each pipeline stage, as the engine and version splits them; an empty tuple where a stated partition is not possible."""
+    pp = max(1, layout.pp)
+    if layout.partition is not None:
+        return layout.partition if len(layout.partition) == pp and sum(layout.partition) == layers else ()
+    base, rest = divmod(layers, pp)
+    result = [base] * pp
+    if layout.engine == "sglang":
+        for index in range(rest):
+            result[pp - 1 - index] += 1
+    elif layout.engine == "trtllm":
+        for index in range(rest):
+            result[index] += 1
+    elif not at_least(layout.version, 0, 7):
+        result[-1] += rest
+    else:
+        for index in range(2, rest + 2):
+            result[-index] += 1
+    return tuple(result)
+
+
+def parse_version(text: str) -> Version | None:
+    """The version in ``text`` (``v0.5.16-cu130``, ``0.33.0``, an image tag); ``None`` where there is none."""
+    match = re.search(r"(?<![\d.])v?(\d+)\.(\d+)(?:\.(\d+))?", text.rsplit(":", 1)[-1])
+    if match is None:
+        return None
+    return tuple(int(part) for part in match.groups() if part is not None)
+
+
+_FLAGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "vllm": {
+        "tp": ("tensor-parallel-size", "tp"),
+        "pp": ("pipeline-parallel-size", "pp"),
+        "dp": ("data-parallel-size", "dp"),
+        "cp": ("prefill-context-parallel-size", "pcp"),
+        "dcp": ("decode-context-parallel-size", "dcp"),
+        "max_model_len": ("max-model-len",),
+        "max_num_seqs": ("max-num-seqs",),
+        "max_num_batched_tokens": ("max-num-batched-tokens",),
+        "nodes": ("nnodes",),
+    },
+    "sglang": {
+        "tp": ("tensor-parallel-size", "tp-size", "tp"),
+        "pp": ("pipeline-parallel-size", "pp-size", "pp"),
+        "dp": ("data-parallel-size", "dp-size", "attn-dp-size", "attention-data-parallel-size", "dp"),
+        "ep": ("expert-parallel-size", "ep-size", "ep"),
+        "cp": ("attn-cp-size", "attention-context-parallel-size"),
+        "dcp": ("dcp-size", "decode-context-parallel-size"),
+        "moe_dp": ("moe-data-parallel-size", "moe-dp-size"),
+        "moe_dense_tp": ("moe-dense-tp-size",),
+        "redundant_experts": ("ep-num-redundant-experts",),
+        "max_model_len": ("context-length",),
+        "max_num_seqs": ("max-running-requests",),
+        "max_num_batched_tokens": ("chunked-prefill-size",),
+        "page_size": ("page-size",),
+        "nodes": ("nnodes",),
+    },
+    "trtllm": {
+        "tp": ("tensor_parallel_size", "tp_size"),
+        "pp": ("pipeline_parallel_size", "pp_size"),
+        "ep": ("moe_expert_parallel_size", "ep_size"),
+        "cp": ("context_parallel_size", "cp_size"),
+        "max_model_len": ("max_seq_len",),
+        "max_num_seqs": ("max_batch_size",),
+        "max_num_batched_tokens": ("max_num_tokens",),
+    },
+    "atom": {
+        "tp": ("tensor-parallel-size", "tp"),
+        "pp": ("pipeline-parallel-size", "pp"),
+        "dp": ("data-parallel-size", "dp"),
+        "max_model_len": ("max-model-len",),
+        "max_num_seqs": ("max-num-seqs",),
+        "max_num_batched_tokens": ("max-num-batched-tokens",),
+    },
+}
+
+_NEEDED = ("tp", "pp", "dp", "ep", "cp", "dcp")
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    return name, name.replace("-", "_"), name.replace("_", "-")
+
+
+class _Unknown(Exception):
+    """A value that decides the layout is not known."""
+
+
+class _Reader:
+    def __init__(self, server: Server) -> None:
+        self._settings: dict[str, Setting] = {}
+        for name, setting in server.flags.items():
+            self._settings[name.lstrip("-")] = setting
+
+    def setting(self, *names: str) -> Setting | None:
+        for name in names:
+            for spelling in _spellings(name):
+                if spelling in self._settings:
+                    return self._settings[spelling]
+        for name in names:
+            for key, setting in self._settings.items():
+                if key.rsplit(".", 1)[-1] in _spellings(name):
+                    return setting
+        return None
+
+    def text(self, *names: str) -> str | None:
+        setting = self.setting(*names)
+        if setting is None:
+            return None
+        if setting.value is None:
+            raise _Unknown(names[0])
+        return setting.value
+
+    def number(self, *names: str) -> int | None:
+        text = self.text(*names)
+        if text is None or text.strip().lower() in ("", "none", "null", "auto"):
+            return None
+        try:
+            return int(float(text)) if re.fullmatch(r"\s*-?\d+(\.0*)?\s*", text) else int(text, 10)
+        except ValueError:
+            raise _Unknown(names[0]) from None
+
+    def flag(self, *names: str) -> bool:
+        text = self.text(*names)
+        return text is not None and text.strip().lower() not in ("false", "0", "no", "none", "null")
+
+    def optional(self, *names: str) -> str | None:
+        try:
+            return self.text(*names)
+        except _Unknown:
+            return None
+
+    def optional_number(self, *names: str) -> int | None:
+        try:
+            return self.number(*names)
+        except _Unknown:
+            return None
+
+    def fraction(self, *names: str) -> float | None:
+        text = self.optional(*names)
+        try:
+            value = float(text) if text is not None else None
+        except ValueError:
+            return None
+        return value if value is not None and 0 < value <= 1 else None
+
+
+def layout_of(
+    server: Server, point_row: Mapping[str, Any], *, version: Version | None = None, gpus_per_node: int | None = None
+) -> Layout | None:
+    """The layout of a server of a run, from its flags in its engine's notation. ``point_row`` adds what flags do not say (concurrency, a draft
+    that the row asks for). ``None`` where the engine is not one of ``ENGINES`` or a size that decides the layout is not known."""
+    engine = {"trt": "trtllm", "tensorrt-llm": "trtllm", "trt-llm": "trtllm"}.get(server.engine.lower(), server.engine.lower())
+    if engine not in ENGINES:
+        return None
+    read = _Reader(server)
+    names = _FLAGS[engine]
+    try:
+        sizes: dict[str, int] = {}
+        for field in _NEEDED:
+            if field in names:
+                value = read.number(*names[field])
+                if value is not None:
+                    if value < 1:
+                        return None
+                    sizes[field] = value
+        expert = read.flag("enable-expert-parallel", "enable_expert_parallel") if engine in ("vllm", "atom") else False
+        attention = read.flag("enable-dp-attention", "enable_dp_attention") or read.flag("enable-attention-dp", "enable_attention_dp")
+        mtp = _speculates(read, engine)
+        eplb = read.flag("enable-eplb")
+        if engine == "sglang" and (read.text("moe-a2a-backend") or "none") != "none":
+            sizes["ep"] = sizes.get("tp", 1)  # an all-to-all backend spreads experts over all ranks
+    except _Unknown:
+        return None
+    tp = sizes.get("tp", 1)
+    if engine == "sglang" and sizes.get("dp", 1) > 1 and read.setting("attn-dp-size", "attention-data-parallel-size") is not None:
+        attention = True
+    if engine in ("vllm", "atom") and expert:
+        ranks = tp if engine == "atom" and attention else tp * sizes.get("dp", 1) * sizes.get("cp", 1)
+        sizes["ep"] = ranks
+    nodes = read.optional_number(*names.get("nodes", ("nnodes",)))
+    if nodes is None and server.nodes is not None and server.workers:
+        nodes = max(1, server.nodes // server.workers)
+    redundant = read.optional_number(*names.get("redundant_experts", ("num-redundant-experts",))) or 0
+    partition = read.optional("pp-layer-partition")
+    stated = server.env.get("VLLM_PP_LAYER_PARTITION") or server.env.get("SGLANG_PP_LAYER_PARTITION")
+    if partition is None and stated is not None:
+        if stated.value is None:
+            return None
+        partition = stated.value
+    concurrency = point_row.get("conc")
+    numbers = [int(one) for one in partition.split(",")] if partition and re.fullmatch(r"\d+(,\d+)*", partition) else None
+    utilization = {
+        "vllm": ("gpu-memory-utilization",),
+        "atom": ("gpu-memory-utilization",),
+        "sglang": ("mem-fraction-static",),
+        "trtllm": ("free_gpu_memory_fraction", "kv_cache_free_gpu_memory_fraction"),
+    }[engine]
+    return Layout(
+        engine=engine,
+        tp=tp,
+        pp=sizes.get("pp", 1),
+        dp=sizes.get("dp", 1),
+        ep=sizes.get("ep", 1),
+        cp=sizes.get("cp", 1),
+        dcp=sizes.get("dcp", 1),
+        dp_attention=attention,
+        version=version,
+        nodes=nodes,
+        gpus_per_node=gpus_per_node,
+        redundant_experts=redundant,
+        eplb=eplb,
+        mtp=mtp,
+        moe_backend=read.optional("moe-backend", "moe-runner-backend", "moe_config.backend"),
+        all_to_all=read.optional("moe-a2a-backend", "all2all-backend"),
+        moe_dense_tp=read.optional_number("moe-dense-tp-size") if engine == "sglang" else None,
+        moe_dp=(read.optional_number("moe-dp-size", "moe-data-parallel-size") or 1) if engine == "sglang" else 1,
+        dp_lm_head=bool(read.optional("enable-dp-lm-head")),
+        kv_dtype=read.optional("kv-cache-dtype", "kv_cache_dtype")
+        or (read.optional("kv_cache_config.dtype") if engine == "trtllm" else None),
+        utilization=read.fraction(*utilization),
+        max_model_len=read.optional_number(*names["max_model_len"]),
+        max_num_seqs=read.optional_number(*names["max_num_seqs"]),
+        max_num_batched_tokens=read.optional_number(*names["max_num_batched_tokens"]),
+        page_size=read.optional_number("page-size") if engine == "sglang" else None,
+        concurrency=concurrency if isinstance(concurrency, int) and not isinstance(concurrency, bool) else None,
+        partition=tuple(numbers) if numbers else None,
+        language_only=bool(read.optional("language-model-only")),
+    )
+
+
+def _speculates(read: _Reader, engine: str) -> bool:
+    """Whether the draft layers of the checkpoint itself are loaded."""
+    if engine == "sglang":
+        algorithm = read.text("speculative-algorithm")
+        return algorithm is not None and algorithm.upper() in ("EAGLE", "NEXTN") and read.optional("speculative-draft-model-path") is None
+    if engine == "trtllm":
+        kind = read.optional("speculative_config.decoding_type", "decoding_type")
+        return kind is not None and kind.upper() == "MTP"
+    config = read.optional("speculative-config") or ""
+    method = read.optional("method", "speculative_config.method") or ""
+    return "mtp" in config.lower() or "mtp" in method.lower()

@@ -1,0 +1,327 @@
+"""Whether a model fits at a layout on a GPU, with the arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from reviewbot.catalog.gpus import GIB, Gpu
+from reviewbot.catalog.models import Checkpoint, Model, ModelError
+from reviewbot.catalog.tensors import checkpoint_bytes
+from reviewbot.fit.budget import Budget, Overhead, budget, overhead, replicas, sglang_default_fraction
+from reviewbot.fit.constraints import Violation, older, violations
+from reviewbot.fit.kv import KvCost, kv_cost
+from reviewbot.fit.layout import Layout, split_of
+from reviewbot.fit.weights import StageWeights, doubts, expert_padding, weights
+
+VERDICTS = ("fits", "tight", "does-not-fit", "cannot-tell")
+
+_NONLINEAR_LIMIT = 93 * 1024
+"""Bytes a token that the cache of DeepSeek V4 took at most on one machine (vllm issue 51041: 4 to 93 KiB)."""
+
+_CLOSE_UTILIZATION = 0.95
+"""From this fraction of the memory on, published vLLM runs ran out of it after start (KV plus graphs and workspaces outside of the budget)."""
+
+_WEIGHTS_ERROR = 0.03
+"""Part of the weights by which the arithmetic may be too high; nothing is refused on less."""
+
+_LEAST_CONTEXT = 4096
+"""Tokens that a cache must hold to be of use where no context is stated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of the arithmetic; ``value`` in ``unit`` (GiB, bytes, tokens, requests, ranks or none)."""
+
+    name: str
+    value: float | None
+    unit: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The answer for one layout. Sizes are a GPU's, of the fullest rank of the fullest pipeline stage, in GiB; ``None`` is not known.
+
+    ``verdict`` covers constraints and memory; ``memory`` is memory alone. ``kv_tokens`` (low, high) is what one attention replica can hold,
+    ``requests`` the same in requests of ``context`` tokens over all replicas.
+    """
+
+    model: Model
+    checkpoint: Checkpoint
+    gpu: Gpu
+    layout: Layout
+    verdict: str
+    memory: str
+    reason: str
+    gpus: int
+    weights_gib: float | None
+    groups: dict[str, float]
+    kv_bytes_per_token: float | None
+    overhead_gib: tuple[float, float] | None
+    budget_gib: float
+    budget: Budget
+    left_gib: tuple[float, float] | None
+    kv_tokens: tuple[int, int] | None
+    context: int | None
+    requests: tuple[float, float] | None
+    constraints: tuple[Violation, ...]
+    doubts: tuple[str, ...]
+    steps: tuple[Step, ...]
+    least_fraction: float | None = None
+
+    @property
+    def share(self) -> float | None:
+        """Weights as a part of the usable memory."""
+        return None if self.weights_gib is None else self.weights_gib / self.gpu.usable_gib
+
+    @property
+    def headroom_gib(self) -> float | None:
+        """What is left for the cache in the worst case, in GiB."""
+        return None if self.left_gib is None else self.left_gib[0]
+
+
+@lru_cache(maxsize=4096)
+def _cached(model: int, checkpoint: str, layout: Layout, gpu: str) -> list[Report]:
+    return []
+
+
+def fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Report:
+    """The report of ``layout``; equal questions are answered once."""
+    held = _cached(id(model), checkpoint.precision, layout, gpu.name)
+    if not held or held[0].model is not model or held[0].checkpoint is not checkpoint or held[0].gpu != gpu:
+        held[:] = [_fit(model, checkpoint, layout, gpu)]
+    return held[0]
+
+
+def _fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Report:
+    broken = violations(model, checkpoint, layout, gpu)
+    limit = budget(layout, gpu)
+    split = split_of(layout)
+    steps: list[Step] = []
+    try:
+        size = checkpoint_bytes(model, checkpoint)
+        parts = weights(model, checkpoint, layout, gpu)
+        cost = kv_cost(model, checkpoint, layout)
+        extra = overhead(model, layout, gpu)
+    except ModelError as error:
+        return _unknown(model, checkpoint, layout, gpu, limit, broken, str(error))
+    if not parts:
+        return _unknown(model, checkpoint, layout, gpu, limit, broken, "the pipeline partition is not possible")
+    worst = max(parts, key=lambda one: one.bytes)
+    weight = worst.gib
+    left = _left(weight, limit, extra)
+    steps += _weight_steps(size, worst, parts, layout, gpu, checkpoint, split.world, model.family)
+    steps.append(Step("usable memory", gpu.usable_gib, "GiB", f"{gpu.name.upper()}: {gpu.marketed_gb:g} GB on the box, {gpu.usable_gib:.2f} GiB usable"
+                      + ("" if gpu.measured else " (estimated)")))  # fmt: skip
+    steps.append(Step("budget", limit.gib, "GiB", limit.why))
+    steps.append(Step("overhead", extra.high, "GiB", f"{extra.low:.1f} to {extra.high:.1f} GiB: {extra.why}"
+                      + ("" if limit.overhead_inside else "; outside of the budget")))  # fmt: skip
+    steps.append(Step("left for cache", left[0], "GiB", f"{left[0]:.1f} to {left[1]:.1f} GiB: {_left_formula(limit)}"))
+    context = layout.max_model_len or (model.arch.get("max_position_embeddings") if layout.engine in ("vllm", "atom") else None)
+    tokens: tuple[int, int] | None = None
+    requests: tuple[float, float] | None = None
+    if cost.per_token:
+        steps.append(Step("cache a token", cost.per_token, "bytes", cost.why))
+        if cost.per_request:
+            steps.append(Step("state a request", cost.per_request / GIB, "GiB", "recurrent state or window of one request"))
+        tokens = (_tokens(left[0], cost.highest or cost.per_token, layout), _tokens(left[1], cost.per_token, layout))
+        steps.append(
+            Step(
+                "cache tokens", tokens[0], "tokens", f"{tokens[0]:,} to {tokens[1]:,} in one attention replica ({replicas(layout)} of them)"
+            )
+        )
+        if context:
+            requests = (tokens[0] / context * replicas(layout), tokens[1] / context * replicas(layout))
+            wanted = f", {layout.concurrency} wanted at once" if layout.concurrency else ""
+            steps.append(Step("requests", requests[0], "requests", f"{requests[0]:.1f} to {requests[1]:.1f} of {context:,} tokens{wanted}"))
+    else:
+        steps.append(Step("cache a token", None, "bytes", cost.why))
+    uncertain = doubts(model, checkpoint, layout, gpu)
+    memory, reason, least = _judge(model, layout, gpu, weight, limit, extra, left, cost, context, uncertain)
+    if checkpoint.assumed:
+        steps.append(Step("assumed", None, "", f"the list of unquantised layers of {checkpoint.precision} is assumed: {checkpoint.source}"))
+    steps += [Step("older versions", None, "", text) for text in older(model, checkpoint, layout, gpu)]
+    verdict = memory
+    if broken:
+        verdict, reason = "does-not-fit", f"{layout.engine} refuses to start: {broken[0].message}"
+    steps.append(Step("verdict", None, "", f"{verdict}: {reason}"))
+    return Report(
+        model, checkpoint, gpu, layout, verdict, memory, reason, split.world, weight, {name: value / GIB for name, value in worst.groups.items()},
+        cost.per_token, (extra.low, extra.high), limit.gib, limit, left, tokens, context, requests, broken, uncertain, tuple(steps), least,
+    )  # fmt: skip
+
+
+def _unknown(
+    model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu, limit: Budget, broken: tuple[Violation, ...], why: str
+) -> Report:
+    verdict = "does-not-fit" if broken else "cannot-tell"
+    reason = f"{layout.engine} refuses to start: {broken[0].message}" if broken else why
+    return Report(
+        model, checkpoint, gpu, layout, verdict, "cannot-tell", reason, split_of(layout).world, None, {}, None, None, limit.gib, limit, None, None,
+        layout.max_model_len, None, broken, (why,), (Step("verdict", None, "", f"{verdict}: {reason}"),),
+    )  # fmt: skip
+
+
+def _weight_steps(
+    size: int,
+    worst: StageWeights,
+    parts: tuple[StageWeights, ...],
+    layout: Layout,
+    gpu: Gpu,
+    checkpoint: Checkpoint,
+    world: int,
+    family: str | None,
+) -> list[Step]:
+    steps = [Step("checkpoint", size / GIB, "GiB", f"{size / 1e9:,.1f} GB = {size / GIB:,.1f} GiB in {checkpoint.precision}")]
+    split = split_of(layout)
+    steps.append(Step("ranks", world, "ranks", f"attention TP {split.attention_tp} x DP {split.attention_dp}, experts TP {split.moe_tp} x EP {split.moe_ep}, "
+                      f"PP {split.pp}" + (f" ({', '.join(str(one.layers) for one in parts)} layers)" if len(parts) > 1 else "")))  # fmt: skip
+    for name, value in sorted(worst.groups.items(), key=lambda item: -item[1]):
+        steps.append(Step(f"weights: {name}", value / GIB, "GiB", ""))
+    form = checkpoint.layout.get("experts")
+    padding = expert_padding(form, layout, gpu, family) if isinstance(form, str) and "routed experts" in worst.groups else None
+    steps.append(Step("weights", worst.gib, "GiB", f"{worst.gib / gpu.usable_gib:.1%} of the usable memory"
+                      + (f"; {padding.why}" if padding and padding.why else "")))  # fmt: skip
+    return steps
+
+
+def _left(weight: float, limit: Budget, extra: Overhead) -> tuple[float, float]:
+    """What the cache can get, (low, high)."""
+    if limit.overhead_inside:
+        return (limit.low - weight - extra.high) * limit.share, (limit.high - weight - extra.low) * limit.share
+    return limit.low - weight, limit.high - weight
+
+
+def _left_formula(limit: Budget) -> str:
+    if not limit.overhead_inside:
+        return "budget - weights"
+    return f"(usable - weights - overhead) x {limit.share:g}" if limit.share != 1 else "budget - weights - overhead"
+
+
+def _tokens(left: float, per_token: float, layout: Layout) -> int:
+    del layout
+    return max(0, int(left * GIB / per_token))
+
+
+def _judge(
+    model: Model, layout: Layout, gpu: Gpu, weight: float, limit: Budget, extra: Overhead, left: tuple[float, float], cost: KvCost,
+    context: int | None, uncertain: tuple[str, ...],
+) -> tuple[str, str, float | None]:  # fmt: skip
+    """Verdict on memory, its reason, and the least fraction that would do where the fraction is too small."""
+    error = weight * _WEIGHTS_ERROR
+    if weight - error + extra.low > gpu.usable_gib:
+        return (
+            "does-not-fit",
+            f"weights of {weight:.1f} GiB and at least {extra.low:.1f} GiB of overhead exceed {gpu.usable_gib:.1f} GiB",
+            None,
+        )
+    single = _single_request(layout, cost, context)
+    if left[1] <= 0:
+        least = _least_fraction(layout, gpu, weight, extra)
+        word = {"sglang": "mem-fraction-static"}.get(layout.engine, "gpu-memory-utilization")
+        if limit.stated and left[1] + error * limit.share <= 0:
+            text = f"weights of {weight:.1f} GiB leave nothing for the cache in a budget of {limit.high:.1f} GiB"
+            return "does-not-fit", text, least
+        text = f"weights of {weight:.1f} GiB fill the {'' if limit.stated else 'default '}budget of {limit.high:.1f} GiB"
+        if layout.engine != "trtllm":
+            text += f": {word} of about {least:g} at least is needed"
+        return "tight", text, least
+    if uncertain:
+        return "cannot-tell", uncertain[0], None
+    if single is None:
+        worst_case = _NONLINEAR_LIMIT * (context or _LEAST_CONTEXT) / GIB
+        if left[0] <= 0:
+            return "tight", f"{left[0]:.1f} to {left[1]:.1f} GiB are left for the cache, depending on overhead", None
+        if layout.max_model_len and left[0] >= worst_case and model.family == "dsv4":
+            return (
+                "fits",
+                f"at least {left[0]:.1f} GiB are left, above the {worst_case:.1f} GiB that a request of {context:,} tokens may take",
+                None,
+            )
+        return "cannot-tell", f"{left[0]:.1f} GiB at least are left for the cache; {cost.why}", None
+    low, high = single
+    what = f"a request of {context:,} tokens" if context else f"{_LEAST_CONTEXT:,} tokens"
+    if left[1] < low:
+        if limit.stated and layout.max_model_len and left[1] + error < low and layout.engine in ("vllm", "atom"):
+            return "does-not-fit", f"{what} needs {low:.1f} GiB of cache, at most {left[1]:.1f} GiB are left", None
+        return "tight", f"{what} needs {low:.1f} GiB of cache, at most {left[1]:.1f} GiB are left: a shorter context is needed", None
+    if left[0] < high + error * limit.share:
+        return "tight", f"{what} needs {high:.1f} GiB of cache, {left[0]:.1f} to {left[1]:.1f} GiB are left, depending on overhead", None
+    if layout.engine in ("vllm", "atom") and limit.fraction >= _CLOSE_UTILIZATION:
+        outside = gpu.usable_gib * (1 - limit.fraction)
+        return (
+            "tight",
+            f"gpu-memory-utilization {limit.fraction:g} leaves {outside:.1f} GiB for graphs and workspaces outside of the budget",
+            None,
+        )
+    outside = gpu.usable_gib - limit.low
+    reserve = gpu.usable_gib * (1 - sglang_default_fraction(layout, gpu)) if layout.engine == "sglang" else 0.0
+    if layout.engine == "sglang" and limit.stated and outside < max(extra.low + 2.0, min(reserve, 16.0) / 2):
+        return "tight", f"mem-fraction-static {limit.fraction:g} leaves {outside:.1f} GiB for activations and graphs", None
+    return "fits", f"{left[0]:.1f} GiB at least are left for the cache", None
+
+
+def _single_request(layout: Layout, cost: KvCost, context: int | None) -> tuple[float, float] | None:
+    """GiB of cache that the engine must hold to start, (low, high): one request of the whole context on vLLM and ATOM."""
+    if not cost.per_token:
+        return None
+    tokens = context or _LEAST_CONTEXT
+    if layout.engine not in ("vllm", "atom") and not layout.max_model_len:
+        tokens = _LEAST_CONTEXT
+    state = cost.per_request / GIB
+    return tokens * cost.per_token / GIB + state, tokens * (cost.highest or cost.per_token) / GIB + state
+
+
+def _least_fraction(layout: Layout, gpu: Gpu, weight: float, extra: Overhead) -> float:
+    """The least fraction of the engine's own notation that leaves something for the cache."""
+    if layout.engine == "sglang":
+        return min(0.999, round(weight / gpu.free_gib[1] + 0.01, 3))
+    return min(0.999, round((weight + extra.low) / gpu.usable_gib + 0.01, 3))
+
+
+def report_data(report: Report) -> dict[str, Any]:
+    """The report in its public form (``schemas/fit-report.schema.json``)."""
+    layout = report.layout
+    return {
+        "version": 1,
+        "model": report.model.name,
+        "precision": report.checkpoint.precision,
+        "gpu": report.gpu.name,
+        "engine": layout.engine,
+        "engine_version": ".".join(map(str, layout.version)) if layout.version else None,
+        "layout": {
+            "tp": layout.tp, "pp": layout.pp, "dp": layout.dp, "ep": layout.ep, "cp": layout.cp, "dcp": layout.dcp,
+            "dp_attention": layout.dp_attention, "mtp": layout.mtp, "gpus": report.gpus,
+            "nodes": layout.nodes, "gpus_per_node": layout.gpus_per_node,
+        },
+        "weights_gib": _rounded(report.weights_gib),
+        "weights_by_class_gib": {name: _rounded(value) for name, value in sorted(report.groups.items())},
+        "weights_share": _rounded(report.share),
+        "kv_bytes_per_token": _rounded(report.kv_bytes_per_token),
+        "overhead_gib": None if report.overhead_gib is None else {"low": _rounded(report.overhead_gib[0]), "high": _rounded(report.overhead_gib[1])},
+        "usable_gib": report.gpu.usable_gib,
+        "budget_gib": _rounded(report.budget_gib),
+        "fraction": {"value": report.budget.fraction, "stated": report.budget.stated},
+        "left_gib": None if report.left_gib is None else {"low": _rounded(report.left_gib[0]), "high": _rounded(report.left_gib[1])},
+        "kv_tokens": None if report.kv_tokens is None else sum(report.kv_tokens) // 2,
+        "kv_tokens_range": None if report.kv_tokens is None else list(report.kv_tokens),
+        "context": report.context,
+        "concurrency": layout.concurrency,
+        "requests": None if report.requests is None else {"low": _rounded(report.requests[0]), "high": _rounded(report.requests[1])},
+        "verdict": report.verdict,
+        "memory_verdict": report.memory,
+        "reason": report.reason,
+        "least_fraction": report.least_fraction,
+        "constraints": [
+            {"rule": one.rule, "engine": one.engine, "message": one.message, "source": one.source, "of": one.of, "value": one.value, "valid": list(one.valid)}
+            for one in report.constraints
+        ],
+        "doubts": list(report.doubts),
+        "steps": [{"name": one.name, "value": _rounded(one.value), "unit": one.unit, "text": one.text} for one in report.steps],
+    }  # fmt: skip
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
