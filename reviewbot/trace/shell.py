@@ -421,9 +421,7 @@ class Evaluator:
                 keep = old.exported
             over = old.over if old.site == site else old
         if keep is None or (not keep and "a" in self.options and exported is None):
-            keep = "a" in self.options
-        elif name in self.marked and exported is None:
-            keep = True
+            keep = "a" in self.options or name in self.marked
         depth = 0 if over is None else over.depth + 1
         if depth > 60:
             over, depth = None, 0
