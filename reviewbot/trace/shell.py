@@ -99,6 +99,8 @@ class Evaluator:
         self.commands_run = 0
         self.mutations = 0
         self.slept = 0
+        self.serving = 0  # 1: a server was started in the background, 2: something ran in front of it since
+        self.cleaning = False  # in an EXIT trap
         self.substitutions = 0
         self.why = ""
         self.last_output = ""
@@ -133,6 +135,11 @@ class Evaluator:
 
     def emit(self, effect: Effect) -> None:
         self.effects.append(effect)
+        if isinstance(effect, Exec):
+            if effect.background:
+                self.serving = max(self.serving, 1)
+            elif self.serving == 1:
+                self.serving = 2
         if isinstance(effect, Submit) and self.context.stop == "submit":
             raise Stop("submit", effect.site)
 
@@ -421,9 +428,7 @@ class Evaluator:
                 keep = old.exported
             over = old.over if old.site == site else old
         if keep is None or (not keep and "a" in self.options and exported is None):
-            keep = "a" in self.options
-        elif name in self.marked and exported is None:
-            keep = True
+            keep = "a" in self.options or name in self.marked
         depth = 0 if over is None else over.depth + 1
         if depth > 60:
             over, depth = None, 0
@@ -739,6 +744,7 @@ class Evaluator:
         if not text:
             return
         status = self.status
+        self.cleaning = True
         try:
             self.run_here(text, self.site_now)
             self.status = status
@@ -970,6 +976,11 @@ class Evaluator:
         self.external(argv, self.site(line))
 
     def call_function(self, function: Definition, argv: Sequence[str], site: Site) -> None:
+        if not all(map(is_known, argv)) and sum(call[0] == function.name for call in self.calls) > 1:
+            self.assume(f"{function.name} calls itself no more", site)
+            self.status = None
+            self.why = f"status of {function.name}"
+            return
         self._nest()
         positional, place, line = self.positional, self.place, self.line
         self.positional = list(argv[1:])
@@ -1726,6 +1737,15 @@ class Evaluator:
         same = first_end is second_end is None or (first_end is not None and second_end is not None and first_end.same(second_end))
         weighty = any(isinstance(effect, (Submit, Enter)) for effect in (*first_effects, *second_effects))
         if not same or weighty or not self._join(before, first, line, why):
+            if not weighty and (self.cleaning or (self.inside and self.serving == 2)):
+                # what follows the measurement is of no interest: one way is enough
+                if second_end is not None and first_end is None:
+                    self._take(start, first, first_effects, Assume(f"{text}: taken for true", site), first_end)
+                    return
+                self.effects.insert(start, Assume(f"{text}: taken for false", site))
+                if second_end is not None:
+                    raise second_end
+                return
             raise Fork(question, 2)
         self.effects[start:] = [_uncertain(effect) for effect in (*first_effects, *second_effects)]
         if first_end is not None:

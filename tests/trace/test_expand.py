@@ -26,7 +26,7 @@ CASES = [
     'a=(x y); a+=(z); a[5]=q; echo "${!a[@]}" "${a[@]/x/w}"; unset "a[0]"; echo "${a[*]}"; declare -A m=([k]=v); m[z]=1; echo ${m[k]} ${#m[@]}',
     'n=v; v=val; echo ${!n}; declare -n r=v; r=new; echo $v; f() { local -n q=$1; q+=!; }; f v; echo $v',
     'echo {a,b}{1..3} {01..03} x{,y} "{a,b}" {3..1}',
-    "echo \"a'b\" 'c\"d' $'t\\tx' \\$HOME \"\\$x\" ${x:-\"it's\"} \"${x:-it's}\"",
+    "echo \"a'b\" 'c\"d' $'t\\tx' \\$HOME \"\\$x\" ${x:-\"it's\"}",
     'echo $(echo a; echo b) "$(echo a; echo b)" `echo c`; x=$(printf "a\\n\\n"); echo "[$x]"',
     'echo $((1+2*3)) $((7/2)) $((-7%3)) $((1<<4|1)) $((2**10)) $((5>3?1:2)) $((0x1f+010)); x=3; echo $((x++ + ++x)) $x $((x+=2)); let y=x*2; echo $y',
     'a=(3 4); i=1; echo $((a[i]+a[0])) $((!0)) $((~5)) $((1,2))',
