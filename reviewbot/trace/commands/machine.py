@@ -136,10 +136,10 @@ def _program(invocation: Invocation, path: str) -> None:
 
 
 def virtual_environment(invocation: Invocation, directory: str) -> None:
-    """The files of a virtual environment that scripts ask for."""
+    """A virtual environment: the files that scripts ask for are there, and any other that an install may bring."""
     shell = invocation.shell
     root = shell.absolute(directory)
-    shell.files.make_directory(root)
+    shell.files.mount(root, None)
     shell.files.write(posixpath.join(root, "bin/activate"), written("", invocation.site))
     for name in ("python", "python3", "pip"):
         _program(invocation, posixpath.join(root, "bin", name))
