@@ -58,7 +58,7 @@ _TABLE: Mapping[str, Callable[[Invocation], Union[Outcome, int, None]]] = {
     "taskset": wrappers.taskset, "flock": wrappers.flock, "xargs": wrappers.xargs,
     # version control, schedulers, containers
     "git": git.git, "srtctl": scheduler.srtctl, "sbatch": scheduler.sbatch, "salloc": scheduler.salloc, "squeue": scheduler.squeue,
-    "scancel": scheduler.scancel, "scontrol": scheduler.asked, "sinfo": scheduler.asked, "sacct": scheduler.asked, "srun": scheduler.srun,
+    "scancel": scheduler.scancel, "scontrol": scheduler.scontrol, "sinfo": scheduler.asked, "sacct": scheduler.asked, "srun": scheduler.srun,
     "docker": containers.docker, "podman": containers.docker,
 }
 
