@@ -92,7 +92,7 @@ def run_in_bash(
             command += ["--ro-bind", str(upstream), "/upstream"]
         for directory in directories:
             command += ["--dir", directory]
-        for variable, value in {"HOME": "/home/runner", "USER": "runner", "GITHUB_WORKSPACE": workspace, **environment}.items():
+        for variable, value in {"HOME": "/home/runner", "USER": "runner", "LANG": "C.UTF-8", "GITHUB_WORKSPACE": workspace, **environment}.items():
             command += ["--setenv", variable, value]
         command += ["--setenv", "PATH", "/stubs:/usr/bin:/bin", "--chdir", workspace]
         # exec: the launcher's own shell must not inherit a shell level or options from ours

@@ -71,7 +71,9 @@ case $name in
       *" --parsable "*) echo 12345 ;;
       *) echo "Submitted batch job 12345" ;;
     esac ;;
-  salloc) echo "salloc: Granted job allocation 12345" >&2 ;;
+  squeue) if [[ -e /record/allocated && " $* " == *" -h "* ]]; then echo 12345; fi ;;
+  scancel) /usr/bin/rm -f /record/allocated ;;
+  salloc) : > /record/allocated; echo "salloc: Granted job allocation 12345" >&2 ;;
   uv)
     if [[ ${1-} == venv ]]; then
       shift
