@@ -12,7 +12,7 @@ from reviewbot.trace.trace import Trace, TracePath
 from reviewbot.trace.values import HOLE, Holes
 from tests.differential.harness import Call, Record
 
-COMPARED = frozenset({"docker", "salloc", "sbatch", "sglang", "srtctl", "srun", "trtllm-serve", "vllm"})
+COMPARED = frozenset({"docker", "sbatch", "sglang", "srtctl", "srun", "trtllm-serve", "vllm"})
 
 
 @dataclass(frozen=True)
