@@ -68,16 +68,22 @@ def same_text(said: str, done: str, holes: Holes) -> bool:
 
 
 def disagreements(path: TracePath, record: Record, holes: Holes, programs: frozenset[str] = COMPARED, *, to_the_end: bool = True) -> list[str]:
-    """Sentences for people, none where the path can be what bash did. With ``to_the_end`` false only what comes up to the first submission
-    (or the end of the path) counts, and no exit status."""
+    """Sentences for people, none where the path can be what bash did. With ``to_the_end`` false only submissions and bench scripts count, up to the
+    last that the path has, and no exit status."""
     said = started(path, programs)
     done = [call for call in record.calls if call.argv[0] in programs and (call.argv[0] != "srtctl" or call.argv[1:2] == ("apply",))]
     if not to_the_end:
-        done = done[: len(said)]
+        said = [item for item in said if _decides(item.argv)]
+        done = [call for call in done if _decides(call.argv)][: len(said)]
     out = _aligned(said, done, holes)
     if to_the_end and path.status is not None and path.status != record.status:
         out.append(f"exit status: the trace says {path.status}, bash {record.status}")
     return out
+
+
+def _decides(argv: Sequence[str]) -> bool:
+    """Whether this is what a launcher is for: a submission, or a container that runs a script (not an image import or a clean-up)."""
+    return argv[0] in ("srtctl", "sbatch") or any(word.endswith(".sh") and " " not in word for word in argv[1:])
 
 
 def _aligned(said: Sequence[Started], done: Sequence[Call], holes: Holes) -> list[str]:
@@ -94,6 +100,9 @@ def _aligned(said: Sequence[Started], done: Sequence[Call], holes: Holes) -> lis
 
 def _one(item: Started, call: Call, holes: Holes) -> list[str]:
     if len(item.argv) != len(call.argv) or not all(same_text(one, two, holes) for one, two in zip(item.argv, call.argv)):
+        for number, (one, two) in enumerate(zip(item.argv, call.argv)):
+            if not same_text(one, two, holes):
+                return [f"line {item.line}: word {number} of {item.argv[0]} is {shown([one])} in the trace, {two!r} in bash (of {shown(call.argv)})"]
         return [f"line {item.line}: the trace starts {shown(item.argv)}, bash {shown(call.argv)}"]
     out: list[str] = []
     if item.submit:
@@ -103,8 +112,16 @@ def _one(item: Started, call: Call, holes: Holes) -> list[str]:
             if content is None:
                 out.append(f"line {item.line}: the trace has a {name}, bash none")
             elif text is not None and not same_text(text, content.decode("utf-8", "surrogateescape"), holes):
-                out.append(f"line {item.line}: the {name} differs: {text!r}, bash {content!r}")
+                out.append(f"line {item.line}: the {name} differs: {_first_difference(text, content.decode('utf-8', 'surrogateescape'), holes)}")
     return out
+
+
+def _first_difference(said: str, done: str, holes: Holes) -> str:
+    ours, theirs = said.split("\n"), done.split("\n")
+    for number, (one, two) in enumerate(zip(ours, theirs), 1):
+        if not same_text(one, two, holes):
+            return f"line {number} is {shown([one])}, bash {two!r}"
+    return f"{len(ours)} lines, bash {len(theirs)}"
 
 
 def unknowns(trace: Trace, path: TracePath, programs: frozenset[str] = COMPARED) -> int:

@@ -88,8 +88,9 @@ def compare_all(
     collector = Collector(tree, {name: str(path) for name, path in clones.items()})
 
     def run(task: Task) -> Record | None:
-        environment = {**dict(task.environment), **dict.fromkeys(task.unknown, SECRET)}
-        workspace = environment.get("GITHUB_WORKSPACE") or WORKSPACE
+        given = dict(task.environment)
+        workspace = given.get("GITHUB_WORKSPACE") or WORKSPACE
+        environment = {**dict.fromkeys(task.unknown, SECRET), **given, "GITHUB_WORKSPACE": workspace}
         try:
             return run_in_bash(
                 task.script, environment, repository, workspace=workspace, directories=directories, clones=clones, stop=True, seconds=seconds,
@@ -102,10 +103,13 @@ def compare_all(
             if record is None:
                 yield task, "timeout", ["bash did not end"]
                 continue
-            given: dict[str, Given] = dict(task.environment)
-            given.update({name: Hole(f"${name}", None, nonempty=True) for name in task.unknown})
-            trace = collector.traces.trace(task.script, task.path, task.line - 1, given, tree)
-            yield task, *verdict(trace, record)
+            values: dict[str, Given] = dict(task.environment)
+            values.update({name: Hole(f"${name}", None, nonempty=True) for name in task.unknown})
+            trace = collector.traces.trace(task.script, task.path, task.line - 1, values, tree)
+            answer, problems = verdict(trace, record)
+            if problems:
+                problems.append("bash said last: " + " / ".join(record.stderr.decode("utf-8", "replace").split("\n")[-4:-1]))
+            yield task, answer, problems
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -129,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             counts[answer] += 1
             if answer in ("differs", "timeout"):
                 print(f"{task.label}: {answer}")
-                for problem in problems[:3]:
+                for problem in problems[:4]:
                     print(f"    {problem[:400]}")
     print(f"{len(tasks)} distinct jobs: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
     return 1 if counts["differs"] else 0
