@@ -68,15 +68,16 @@ def _walls() -> list[str]:
 
 def run_in_bash(
     script: str, environment: Mapping[str, str], repository: Path, *, upstream: Path | None = None, seconds: float = 20, workspace: str = WORKSPACE,
-    directories: Sequence[str] = (),
+    directories: Sequence[str] = (), clones: Mapping[str, Path] | None = None, stop: bool = False,
 ) -> Record:
     """Runs ``script``, a shell text, in a fresh copy of ``repository``.
 
     ``upstream`` holds a directory for every repository that a clone may find, by the last part of its URL; a clone of another gives an empty
-    directory. ``directories`` are made beforehand. Raises ``subprocess.TimeoutExpired``.
+    directory. ``clones`` are git repositories by ``OWNER/NAME``, in which refs are checked out truly. ``directories`` are made
+    beforehand. With ``stop`` everything ends at the first submission (the status then means nothing). Raises ``subprocess.TimeoutExpired``.
     """
-    with tempfile.TemporaryDirectory(prefix="bash-") as name:
-        place = Path(name)
+    with tempfile.TemporaryDirectory(prefix="bash-") as folder:
+        place = Path(folder)
         stubs, record = place / "stubs", place / "record"
         stubs.mkdir()
         record.mkdir()
@@ -90,9 +91,15 @@ def run_in_bash(
         command += ["--ro-bind", str(place / "step.sh"), "/step.sh", "--tmpfs", workspace]
         if upstream is not None:
             command += ["--ro-bind", str(upstream), "/upstream"]
+        if clones and upstream is None:
+            command += ["--dir", "/upstream"]
+        for name, clone in (clones or {}).items():
+            command += ["--ro-bind", str(clone), f"/upstream/{name.lower().replace('/', '+')}.git"]
+        if stop:
+            (record / "stop").touch()
         for directory in directories:
             command += ["--dir", directory]
-        for variable, value in {"HOME": "/home/runner", "USER": "runner", "GITHUB_WORKSPACE": workspace, **environment}.items():
+        for variable, value in {"HOME": "/home/runner", "USER": "runner", "LANG": "C.UTF-8", "GITHUB_WORKSPACE": workspace, **environment}.items():
             command += ["--setenv", variable, value]
         command += ["--setenv", "PATH", "/stubs:/usr/bin:/bin", "--chdir", workspace]
         # exec: the launcher's own shell must not inherit a shell level or options from ours
