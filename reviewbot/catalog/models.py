@@ -49,7 +49,7 @@ class ModelError(ValueError):
     """A model file or a ``config.json`` that cannot be read as facts."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
     """A published set of weights: ``layout`` names the format of each tensor class (``attn``, ``shared``, ``dense``, ``experts``, ``head``,
     ``mtp`` ...), ``assumed`` where no source gives the list of excluded layers. ``published_bytes`` is the stated size on disk in bytes."""
@@ -65,9 +65,9 @@ class Checkpoint:
     published_bytes_source: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """What is known of one model. ``arch`` holds the numbers under their ``config.json`` names; a missing one is unknown."""
+    """What is known of one model; equal only to itself. ``arch`` holds the numbers under their ``config.json`` names; a missing one is unknown."""
 
     name: str
     family: str | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from reviewbot.catalog.models import FORMATS, Checkpoint, Model, ModelError
 
@@ -68,16 +69,11 @@ class _Formats:
         return tuple(one for one in value if isinstance(one, int)) if isinstance(value, (list, tuple)) else ()
 
 
+@lru_cache(maxsize=512)
 def tensors(model: Model, checkpoint: Checkpoint) -> tuple[Tensor, ...]:
     """All tensors of ``checkpoint``, and the copies that engines make at load (``absorbed``). Raises ``ModelError`` where a number that is
     needed is not known."""
-    key = (id(model), checkpoint.precision)
-    if key not in _CACHE:
-        _CACHE[key] = (model, tuple(_tensors(model, checkpoint)))
-    return _CACHE[key][1]
-
-
-_CACHE: dict[tuple[int, str], tuple[Model, tuple[Tensor, ...]]] = {}
+    return tuple(_tensors(model, checkpoint))
 
 
 def _tensors(model: Model, checkpoint: Checkpoint) -> Iterator[Tensor]:
@@ -271,6 +267,7 @@ def _mlp(model: Model, formats: _Formats, layers: tuple[int, ...], *, mtp: bool,
             yield Tensor("shared_expert_gate", "router", "replicated", hidden, "bf16", sparse)
 
 
+@lru_cache(maxsize=512)
 def checkpoint_bytes(model: Model, checkpoint: Checkpoint) -> int:
     """Bytes of the checkpoint's files, from the tensors (headers left out)."""
     return round(sum(one.total_bytes for one in tensors(model, checkpoint) if not one.absorbed))

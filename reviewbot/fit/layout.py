@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from reviewbot.runs.model import Server, Setting
@@ -44,7 +45,6 @@ class Layout:
     dp_lm_head: bool = False
     kv_dtype: str | None = None
     utilization: float | None = None
-    kv_cache_gib: float | None = None  # fixed size of the cache, which overrides the utilisation
     max_model_len: int | None = None
     max_num_seqs: int | None = None
     max_num_batched_tokens: int | None = None
@@ -78,6 +78,7 @@ def at_least(version: Version | None, *bound: int) -> bool:
     return version is None or version >= bound
 
 
+@lru_cache(maxsize=8192)
 def split_of(layout: Layout) -> Split:
     """The normalised split. Sizes that do not divide are rounded down to at least one; ``constraints`` says what the engine thinks of them."""
     tp, dp, cp = layout.tp, layout.dp, max(1, layout.cp)
@@ -186,29 +187,28 @@ _FLAGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 _NEEDED = ("tp", "pp", "dp", "ep", "cp", "dcp")
 
 
-def _spellings(name: str) -> tuple[str, ...]:
-    return name, name.replace("-", "_"), name.replace("_", "-")
-
-
 class _Unknown(Exception):
     """A value that decides the layout is not known."""
 
 
 class _Reader:
+    """Settings by name, dashes and underscores alike; a name that is not set at the top may be set inside of an engine file's section."""
+
     def __init__(self, server: Server) -> None:
         self._settings: dict[str, Setting] = {}
+        self._inner: dict[str, Setting] = {}
         for name, setting in server.flags.items():
-            self._settings[name.lstrip("-")] = setting
+            plain = name.lstrip("-").replace("_", "-")
+            self._settings[plain] = setting
+            if "." in plain:
+                self._inner.setdefault(plain.rsplit(".", 1)[-1], setting)
 
     def setting(self, *names: str) -> Setting | None:
-        for name in names:
-            for spelling in _spellings(name):
-                if spelling in self._settings:
-                    return self._settings[spelling]
-        for name in names:
-            for key, setting in self._settings.items():
-                if key.rsplit(".", 1)[-1] in _spellings(name):
-                    return setting
+        for settings in (self._settings, self._inner):
+            for name in names:
+                found = settings.get(name.replace("_", "-"))
+                if found is not None:
+                    return found
         return None
 
     def text(self, *names: str) -> str | None:
