@@ -15,7 +15,7 @@ from reviewbot.documents.shell_syntax import (
 )
 from reviewbot.trace import arithmetic, conditions, expand
 from reviewbot.trace.control import Bound, Break, Continue, Control, Exit, Fork, Return, Stop
-from reviewbot.trace.effects import Assign, Assume, Edit, Effect, Enter, Exec, Limit, Located, Submit, Variable
+from reviewbot.trace.effects import Assign, Assume, Edit, Effect, Enter, Exec, Limit, Located, Missing, Submit, Variable
 from reviewbot.trace.environment import Environment
 from reviewbot.trace.files import FileText, LineOrigin
 from reviewbot.trace.protocol import CommandTable, FileSystem, Invocation, Outcome
@@ -1052,9 +1052,26 @@ class Evaluator:
     def _program(self, argv: Sequence[str], site: Site) -> Outcome:
         source = self.fds.get(0)
         text = source.text[source.position:] if isinstance(source, Source) else None
-        self.emit(Exec(tuple(argv), self.environment(), self.cwd, site, self.background, text, True, self.inside))
+        self.emit(Exec(tuple(argv), self.environment(), self.cwd, site, self.background, text, True, self.inside, self._written(argv)))
         self.why = f"status of {' '.join(argv)}"[:300]
         return Outcome(None, self.hole(f"output of {argv[0].rpartition('/')[2]}", site))
+
+    def _written(self, argv: Sequence[str]) -> dict[str, FileText]:
+        """Texts of files that the words of an argv name and that the script wrote itself, by the name as given."""
+        found: dict[str, FileText] = {}
+        for word in argv[1:]:
+            name = word.partition("=")[2] if word.startswith("-") else word
+            if "." not in name or len(name) > 300:  # a configuration file has an ending
+                continue
+            path = self.absolute(name)
+            if self.files.kind(path) == "file" and self.files.written(path) and (content := self.files.read_text(path)) is not None:
+                found[name] = content
+        return found
+
+    def missing(self, name: str, program: str, site: Site) -> None:
+        """Record that ``program`` needs a file that is known not to exist."""
+        path = self.absolute(name)
+        self.emit(Missing(path.removeprefix(self.settings.workspace + "/"), name, program, site))
 
     def _script_outcome(self, argv: Sequence[str], site: Site) -> Outcome | None:
         path = self.absolute(argv[0])
@@ -1068,6 +1085,7 @@ class Evaluator:
                 return self.run_script(path, argv[1:], site, shown=argv[0])
             return None
         if kind == "missing" and argv[0].rpartition("/")[2] not in self.context.commands:
+            self.missing(argv[0], "bash", site)
             return Outcome(127, "", f"{argv[0]}: No such file or directory\n")
         return None
 
@@ -1102,6 +1120,7 @@ class Evaluator:
         if words and words[0] != "-s":
             path = self.absolute(words[0])
             if self.files.kind(path) == "missing":
+                self.missing(words[0], argv[0], site)
                 return Outcome(127, "", f"{words[0]}: No such file or directory\n")
             if self.files.read_text(path) is None:
                 return self._program(argv, site)
@@ -1244,6 +1263,10 @@ class Evaluator:
             pairs = tuple(f"{host}:{container}" for host, container in mounts)
             self.emit(Enter(where, tuple(argv), by, image, pairs, self.environment(), site))
             content = self.files.read_text(target)
+            if content is None and self.files.kind(target) == "missing":
+                self.emit(Missing(target.removeprefix(workspace + "/"), path, by, site))
+                outcome.append(Outcome(127, "", f"{path}: No such file or directory\n"))
+                return
             if content is None:
                 outcome.append(Outcome(None, self.hole(f"output of {where}", site)))
                 return
@@ -1258,7 +1281,10 @@ class Evaluator:
         if outer and not background and self.context.stop == "submit":
             started = any(isinstance(effect, Exec) and effect.background for effect in self.effects[before:])
             refused = bool(result.status) and not started
-            raise Stop("refused" if refused else "script", self.exit_site or site if refused else site, result.status)
+            gone = isinstance(self.effects[-1], Missing)
+            if gone:
+                self.exit_message = result.stderr.strip()
+            raise Stop("refused" if refused else "script", (site if gone else self.exit_site or site) if refused else site, result.status)
         return result
 
     @staticmethod
