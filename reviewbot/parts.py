@@ -176,4 +176,3 @@ def default_parts() -> Parts:
         )
 
     return Parts(open_tree, DocumentStore, load_bench, build_runs, renames, (TreeError, GitError))
-
