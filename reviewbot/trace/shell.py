@@ -101,6 +101,7 @@ class Evaluator:
         self.slept = 0
         self.serving = 0  # 1: something runs in the background, 2: it was waited for, 3: a program ran in front since
         self.cleaning = False  # in an EXIT trap
+        self.aside = False  # in a bench script that runs in the background
         self.substitutions = 0
         self.why = ""
         self.last_output = ""
@@ -138,7 +139,7 @@ class Evaluator:
         if isinstance(effect, Exec):
             if effect.background:
                 self.serving = max(self.serving, 1)
-            elif self.serving == 2:
+            elif self.serving == 2 and effect.argv[1:2] not in (("-c",), ("-",)):
                 self.serving = 3
         if isinstance(effect, Submit) and self.context.stop == "submit":
             raise Stop("submit", effect.site)
@@ -1258,7 +1259,11 @@ class Evaluator:
             outcome.append(self._child(script, place, path, self._script_arguments(path, argv), None, None, None))
 
         outer = not self.inside
-        self.subshell(body)
+        aside, self.aside = self.aside, self.aside or background
+        try:
+            self.subshell(body)
+        finally:
+            self.aside = aside
         result = outcome[0] if outcome else Outcome(self.status)
         if outer and not background and self.context.stop == "submit":
             started = any(isinstance(effect, Exec) and effect.background for effect in self.effects[before:])
@@ -1746,9 +1751,9 @@ class Evaluator:
         same = first_end is second_end is None or (first_end is not None and second_end is not None and first_end.same(second_end))
         weighty = any(isinstance(effect, (Submit, Enter)) for effect in (*first_effects, *second_effects))
         if not same or weighty or not self._join(before, first, line, why):
-            if not weighty and (self.cleaning or (self.inside and self.serving == 3)):
-                # what follows the measurement is of no interest: one way is enough
-                if second_end is not None and first_end is None:
+            if not weighty and (self.cleaning or self.aside or (self.inside and self.serving == 3)):
+                # one way is enough behind the measurement, and in a process beside the script
+                if (second_end is not None and first_end is None) or isinstance(first_end, Break):
                     self._take(start, first, first_effects, Assume(f"{text}: taken for true", site), first_end)
                     return
                 self.effects.insert(start, Assume(f"{text}: taken for false", site))
