@@ -199,6 +199,10 @@ class VirtualFiles:
             return file.base.tree.executable(file.path)
         return file.executable
 
+    def real(self, path: str) -> str:
+        """``path`` with mounts and links that the script made followed."""
+        return self._real(path)
+
     def written(self, path: str) -> bool:
         file = self._file(self._maps, self._real(path))
         return file is not None and file.content is not None

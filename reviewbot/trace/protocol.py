@@ -54,6 +54,10 @@ class FileSystem(Protocol):
         """The path in the repository that the file at ``path`` was copied from or lies at, whether or not it was edited since."""
         ...
 
+    def real(self, path: str) -> str:
+        """``path`` with container mounts and links that the script made followed."""
+        ...
+
     def written(self, path: str) -> bool:
         """Whether a script of the trace wrote or changed the file itself (not merely copied it)."""
         ...

@@ -1076,7 +1076,7 @@ class Evaluator:
 
     def missing(self, name: str, program: str, site: Site) -> None:
         """Record that ``program`` needs a file that is known not to exist."""
-        path = self.absolute(name)
+        path = self.files.real(self.absolute(name))
         self.emit(Missing(path.removeprefix(self.settings.workspace + "/"), name, program, site))
 
     def _script_outcome(self, argv: Sequence[str], site: Site) -> Outcome | None:
@@ -1270,7 +1270,7 @@ class Evaluator:
             self.emit(Enter(where, tuple(argv), by, image, pairs, self.environment(), site))
             content = self.files.read_text(target)
             if content is None and self.files.kind(target) == "missing":
-                self.emit(Missing(target.removeprefix(workspace + "/"), path, by, site))
+                self.missing(path, by, site)
                 outcome.append(Outcome(127, "", f"{path}: No such file or directory\n"))
                 return
             if content is None:
