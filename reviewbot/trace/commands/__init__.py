@@ -44,7 +44,7 @@ _TABLE: Mapping[str, Callable[[Invocation], Union[Outcome, int, None]]] = {
     "nproc": machine.nproc, "sleep": machine.sleep, "true": machine.true, "false": machine.false, "which": machine.which,
     "curl": machine.curl, "wget": machine.curl, "findmnt": machine.findmnt, "hf": machine.download, "huggingface-cli": machine.download,
     "nvidia-smi": machine.unknown_output, "amd-smi": machine.unknown_output, "rocm-smi": machine.unknown_output, "rocminfo": machine.unknown_output,
-    "ps": machine.unknown_output, "pgrep": machine.unknown_output, "lsof": machine.unknown_output, "ss": machine.unknown_output,
+    "ps": machine.unknown_output, "pgrep": machine.silent, "lsof": machine.unknown_output, "ss": machine.unknown_output,
     "netstat": machine.unknown_output, "ip": machine.unknown_output, "ifconfig": machine.unknown_output, "lscpu": machine.unknown_output,
     "free": machine.unknown_output, "uptime": machine.unknown_output, "ibv_devinfo": machine.unknown_output, "getent": machine.unknown_output,
     "kill": machine.succeeds, "pkill": machine.silent, "killall": machine.silent, "fuser": machine.silent, "modprobe": machine.succeeds,
