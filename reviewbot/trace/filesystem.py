@@ -151,7 +151,12 @@ class VirtualFiles:
     """The file system of one trace. ``workspace`` is where the repository lies; ``bound`` the largest text, in characters."""
 
     def __init__(
-        self, tree: Tree | None, workspace: str, *, cache: TextCache | None = None, bound: int = 16_000_000,
+        self,
+        tree: Tree | None,
+        workspace: str,
+        *,
+        cache: TextCache | None = None,
+        bound: int = 16_000_000,
         directories: Callable[[str], bool | None] | None = None,
     ) -> None:
         self._cache = cache if cache is not None else TextCache()
