@@ -17,11 +17,56 @@ _NODE_LISTS = "/run/reviewbot/nodes"  # a file for every list of nodes that sque
 
 _SHORT_VALUES = "ApNnctJwxoeiGDmCdqMLBTWS"
 _LONG_FLAGS = frozenset(
-    """exclusive no-shell overlap label unbuffered pty verbose quiet no-kill no-container-mount-home container-mount-home container-remap-root
-    no-container-remap-root container-writable container-readonly no-container-entrypoint container-entrypoint kill-on-bad-exit hold immediate
-    multi-prog oversubscribe overcommit preserve-env propagate share contiguous spread-job use-min-nodes whole disable-status requeue no-requeue
-    test-only parsable get-user-env reboot help usage version wait exact external-launcher interactive container-entrypoint-log nice
-    no-container-entrypoint-log no-bell""".split()
+    [
+        "exclusive",
+        "no-shell",
+        "overlap",
+        "label",
+        "unbuffered",
+        "pty",
+        "verbose",
+        "quiet",
+        "no-kill",
+        "no-container-mount-home",
+        "container-mount-home",
+        "container-remap-root",
+        "no-container-remap-root",
+        "container-writable",
+        "container-readonly",
+        "no-container-entrypoint",
+        "container-entrypoint",
+        "kill-on-bad-exit",
+        "hold",
+        "immediate",
+        "multi-prog",
+        "oversubscribe",
+        "overcommit",
+        "preserve-env",
+        "propagate",
+        "share",
+        "contiguous",
+        "spread-job",
+        "use-min-nodes",
+        "whole",
+        "disable-status",
+        "requeue",
+        "no-requeue",
+        "test-only",
+        "parsable",
+        "get-user-env",
+        "reboot",
+        "help",
+        "usage",
+        "version",
+        "wait",
+        "exact",
+        "external-launcher",
+        "interactive",
+        "container-entrypoint-log",
+        "nice",
+        "no-container-entrypoint-log",
+        "no-bell",
+    ]
 ) - {"wait"}
 
 
@@ -85,7 +130,17 @@ def exported(text: str | None) -> tuple[dict[str, str], bool]:
     return added, "ALL" not in names
 
 
-_WRAPPERS = {"env": "uC", "timeout": "ks", "stdbuf": "ioe", "nice": "n", "nohup": "", "numactl": "NmCilp", "exec": "", "time": "", "sudo": "ugCh"}
+_WRAPPERS = {
+    "env": "uC",
+    "timeout": "ks",
+    "stdbuf": "ioe",
+    "nice": "n",
+    "nohup": "",
+    "numactl": "NmCilp",
+    "exec": "",
+    "time": "",
+    "sudo": "ugCh",
+}
 
 
 def script_of(words: Sequence[str]) -> tuple[str | None, dict[str, str], str | None]:
@@ -119,21 +174,38 @@ def script_of(words: Sequence[str]) -> tuple[str | None, dict[str, str], str | N
 
 
 def launched(
-    invocation: Invocation, by: str, inner: Sequence[str], *, image: str | None, mounts: Sequence[tuple[str, str]], environment: dict[str, str],
-    only: bool, cwd: str | None,
+    invocation: Invocation,
+    by: str,
+    inner: Sequence[str],
+    *,
+    image: str | None,
+    mounts: Sequence[tuple[str, str]],
+    environment: dict[str, str],
+    only: bool,
+    cwd: str | None,
 ) -> Outcome:
     """The inner command of ``srun`` and ``docker run``: a script is entered, anything else recorded."""
     shell = invocation.shell
     script, added, text = script_of(inner)
     environment = {**environment, **added}
     if script is None and text is not None:
-        found = re.fullmatch(r"\s*(?:cd\s+(?P<cd>[^\s;&|]+)\s*(?:&&|;)\s*)?(?:exec\s+)?(?:bash|sh)\s+(?P<script>[^\s;&|<>'\"$()]+)\s*", text)
+        found = re.fullmatch(
+            r"\s*(?:cd\s+(?P<cd>[^\s;&|]+)\s*(?:&&|;)\s*)?(?:exec\s+)?(?:bash|sh)\s+(?P<script>[^\s;&|<>'\"$()]+)\s*", text
+        )
         if found is not None:
             script = found["script"]
             cwd = found["cd"] or cwd
     if script is not None:
         return shell.enter(
-            script, invocation.argv, invocation.site, by=by, image=image, mounts=mounts, environment=environment, only=only, cwd=cwd,
+            script,
+            invocation.argv,
+            invocation.site,
+            by=by,
+            image=image,
+            mounts=mounts,
+            environment=environment,
+            only=only,
+            cwd=cwd,
             background=invocation.background,
         )
     stdin = invocation.stdin() if invocation.has_stdin else None
@@ -147,8 +219,14 @@ def srun(invocation: Invocation) -> Outcome:
     found = job_options(invocation.argv[1:])
     environment, only = exported(found.get("export"))
     return launched(
-        invocation, "srun", found.rest, image=found.get("container-image"), mounts=mounts_of(found.get("container-mounts")),
-        environment=environment, only=only, cwd=found.get("container-workdir", "chdir", "D"),
+        invocation,
+        "srun",
+        found.rest,
+        image=found.get("container-image"),
+        mounts=mounts_of(found.get("container-mounts")),
+        environment=environment,
+        only=only,
+        cwd=found.get("container-workdir", "chdir", "D"),
     )
 
 
@@ -165,7 +243,9 @@ def salloc(invocation: Invocation) -> Outcome:
     nodes = found.get("nodes", "N") or ""
     shell.files.append(_ALLOCATIONS, written(f"{name}\t{job}\t{nodes}\n", invocation.site))
     if "no-shell" not in found.found and found.rest:
-        return shell.run(found.rest, invocation.site, environment={"SLURM_JOB_ID": job, "SLURM_JOBID": job}, background=invocation.background)
+        return shell.run(
+            found.rest, invocation.site, environment={"SLURM_JOB_ID": job, "SLURM_JOBID": job}, background=invocation.background
+        )
     return Outcome(0, "", f"salloc: Granted job allocation {job}\n")
 
 
@@ -305,4 +385,3 @@ def scontrol(invocation: Invocation) -> Outcome:
 def asked(invocation: Invocation) -> Outcome:
     """``sinfo``, ``sacct`` and their like: unknown output."""
     return Outcome(None, invocation.shell.hole(label(invocation), invocation.site))
-
