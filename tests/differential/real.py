@@ -68,8 +68,8 @@ def named_directories(repository: Path) -> tuple[str, ...]:
 
 
 def verdict(trace: Trace, record: Record) -> tuple[str, list[str]]:
-    """``same``; ``nothing`` (neither submits nor starts anything); ``assumed`` (the trace assumes what is not so in this world, such as files of a
-    clone that is not there, and bash refuses); or ``differs``, with what differs."""
+    """``same``; ``nothing`` (neither submits nor starts anything); ``assumed`` (the trace assumes what is not so in this world, such
+    as files of a clone that is not there, and bash refuses); or ``differs``, with what differs."""
     closest: list[str] | None = None
     for path in trace.paths:
         problems = disagreements(path, record, trace.holes, to_the_end=False)
@@ -103,13 +103,14 @@ def compare_all(
         environment = {**dict.fromkeys(task.unknown - _MACHINE, SECRET), **given, "GITHUB_WORKSPACE": workspace}
         try:
             return run_in_bash(
-                task.script, environment, repository, workspace=workspace, directories=directories, clones=clones, stop=True, seconds=seconds,
+                task.script, environment, repository, workspace=workspace, directories=directories, clones=clones, stop=True,
+                seconds=seconds,
             )
         except subprocess.TimeoutExpired:
             return None
 
     with ThreadPoolExecutor(workers) as pool:
-        for task, record in zip(tasks, pool.map(run, tasks)):
+        for task, record in zip(tasks, pool.map(run, tasks), strict=True):
             if record is None:
                 yield task, "timeout", ["bash did not end"], (0, 0)
                 continue
