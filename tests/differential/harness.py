@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STUBS = (
-    "curl", "docker", "enroot", "git", "hf", "make", "nvidia-smi", "pip", "python", "python3", "rocm-smi", "rsync", "sacct", "salloc",
-    "sbatch", "sbcast", "scancel", "scontrol", "sglang", "sinfo", "sleep", "squeue", "srtctl", "srun", "sudo", "trtllm-serve", "unsquashfs", "uv", "vllm",
+    "curl", "docker", "enroot", "git", "hf", "make", "nvidia-smi", "pip", "python", "python3", "rocm-smi", "rsync", "sacct",
+    "salloc", "sbatch", "sbcast", "scancel", "scontrol", "sglang", "sinfo", "sleep", "squeue", "srtctl", "srun", "sudo",
+    "trtllm-serve", "unsquashfs", "uv", "vllm",
 )
 WORKSPACE = "/workspace-of-runner"
 _SHELL_OWN = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
