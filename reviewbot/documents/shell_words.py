@@ -425,7 +425,7 @@ class Scanner:
             elif op[-1] in "-=?+":
                 argument, i = self.double_argument(i, end) if quoted else self.argument(i, end, _BRACE_STOP)
             elif op[0] == "/":
-                argument, replacement, i = self.replace(i, end)
+                argument, replacement, i = self.replace(i, end, op == "//")
             else:
                 argument, i = self.argument(i, end, _BRACE_STOP)
                 if op[0] in "^,~" and argument.text == "":
@@ -439,11 +439,11 @@ class Scanner:
         parts, i = self.parts(start, end, stop)
         return self.make_word(parts, start, i), i
 
-    def replace(self, start: int, end: int) -> tuple[Word, Word | None, int]:
-        """Pattern and replacement; a slash that stands first belongs to the pattern."""
+    def replace(self, start: int, end: int, everywhere: bool) -> tuple[Word, Word | None, int]:
+        """Pattern and replacement; behind ``//`` a slash that stands first belongs to the pattern."""
         pieces = _Pieces([])
         i = start
-        if self.text.startswith("/", i) and i < end:
+        if everywhere and self.text.startswith("/", i) and i < end:
             pieces.text("/", False)
             i += 1
         parts, i = self.parts(i, end, _PATTERN_STOP)
