@@ -114,6 +114,7 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
         from reviewbot.parts import default_parts
 
         parts = default_parts()
+    from reviewbot.parts import PartsError
     from reviewbot.progress import Progress
 
     progress = Progress()
@@ -121,6 +122,8 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
         if arguments.command == "trace":
             return _trace(arguments, parts, progress)
         return _check(arguments, parts, progress)
+    except PartsError as error:
+        raise UsageError(str(error)) from None
     finally:
         progress.clear()
 
@@ -222,7 +225,7 @@ def _session(
     arguments: argparse.Namespace, parts: Parts, progress: Progress, known: dict[str, RuleModule] | None, *, revision: str | None
 ) -> Session:
     from reviewbot.engine.registry import nearest
-    from reviewbot.parts import PartsError, Session, find_root
+    from reviewbot.parts import Session, find_root
     from reviewbot.settings import SettingsError
 
     root = Path(arguments.directory or ".").resolve()
@@ -244,7 +247,7 @@ def _session(
         session.tree(arguments.head)
         if revision is not None:
             session.tree(revision)
-    except (SettingsError, PartsError) as error:
+    except SettingsError as error:
         raise UsageError(str(error)) from None
     return session
 

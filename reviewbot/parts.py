@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reviewbot.bench.layout import Layout
 from reviewbot.engine.context import Context, Documents
 from reviewbot.engine.store import DocumentStore
 from reviewbot.runs.model import Run
 from reviewbot.settings import NAME, Settings, parse_settings
-from reviewbot.settings import Layout as SettingsLayout
 from reviewbot.tree import Tree, TreeError
 
 Changes = tuple[frozenset[str], dict[str, str]]  # paths that differ, and old path -> new path of renames
@@ -112,8 +109,8 @@ class Session:
         if gone and came:
             try:
                 found = self._parts.renames(str(self.root), base, "HEAD" if head is None else head)
-            except self._parts.errors:
-                found = {}
+            except self._parts.errors as error:
+                raise PartsError(str(error)) from None
             renames.update((old, new) for old, new in found.items() if old in gone and new in after)
         return changed, renames
 
@@ -163,10 +160,12 @@ def default_parts() -> Parts:
     def load_bench(tree: Tree, settings: Settings) -> Any:
         from reviewbot.bench.repository import load_bench
 
-        return load_bench(tree, _layout(settings))
+        return load_bench(tree, settings)
 
     def build_runs(bench: Any, options: Options) -> Iterable[Run]:
-        made: Iterable[Run] = importlib.import_module("reviewbot.runs").build_runs(
+        from reviewbot.runs import build_runs
+
+        return build_runs(
             bench,
             upstreams=options.upstreams,
             opaque_helpers=options.opaque_helpers,
@@ -175,22 +174,5 @@ def default_parts() -> Parts:
             progress=options.progress,
             scripts=options.scripts,
         )
-        return made
 
     return Parts(open_tree, DocumentStore, load_bench, build_runs, renames, (TreeError, GitError))
-
-
-def _layout(settings: Settings) -> Layout | None:
-    """The layout that settings give, ``None`` where they give none."""
-    given = settings.layout
-    if given == SettingsLayout() and settings.profile is None:
-        return None
-    usual = Layout()
-    return Layout(
-        masters=given.masters,
-        runners=given.runners[0] if given.runners else "",
-        launchers=given.launchers or usual.launchers,
-        workflows=given.workflows or usual.workflows,
-        recipes=given.recipes or usual.recipes,
-        adapter=settings.profile or "",
-    )

@@ -212,8 +212,11 @@ def _too_large(path: str, size: int) -> TreeError:
 
 
 def _prefix(repository: Repository, path: str) -> str:
-    """The folder ``path`` below the repository's top, ``/``-separated, ``""`` for the top itself."""
+    """The folder ``path`` below the repository's top, ``/``-separated, ``""`` for the top itself. Raises ``GitError``."""
     relative = os.path.relpath(os.path.realpath(path), os.path.realpath(repository.top))
+    if relative.split(os.sep)[0] == "..":
+        # The repository's settings name a working tree elsewhere.
+        raise GitError("not-a-repository", f"{path} is not in the working tree of its repository")
     return "" if relative == "." else relative.replace(os.sep, "/")
 
 
@@ -231,15 +234,15 @@ class WorkingTree(_Listed):
         self.repository: Repository | None = None
         names: list[str] | None = None
         try:
-            self.repository = Repository.find(self.root)
+            repository = Repository.find(self.root)
+            if not repository.bare:
+                folder = _prefix(repository, self.root)
+                # A folder that the repository around it ignores stands for itself.
+                names = repository.ls_files(folder) or (None if folder else [])
+                self.repository = repository
         except GitError as error:
             if error.code not in ("not-a-repository", "no-git"):
                 raise
-        if self.repository is not None and not self.repository.bare:
-            folder = _prefix(self.repository, self.root)
-            names = self.repository.ls_files(folder)
-            if not names and folder:
-                names = None  # a folder that the repository around it ignores stands for itself
         super().__init__(self._modes_of(_walk(self.root) if names is None else names))
 
     def _modes_of(self, names: Sequence[str]) -> dict[str, str]:

@@ -62,7 +62,7 @@ class FakeDocuments:
         self._problems = tuple(problems)
 
     def yaml(self, path: str) -> Any:
-        return SimpleNamespace(root=None, problems=())
+        return SimpleNamespace(root=None, problems=(), comments=())
 
     shell = python = yaml
 

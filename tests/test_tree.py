@@ -186,6 +186,17 @@ def test_an_ignored_folder_stands_for_itself(repo: Path) -> None:  # noqa: F811
     assert list(open_tree(str(repo / "tmp")).paths()) == ["a"]
 
 
+def test_a_repository_that_names_another_working_tree_is_a_plain_folder(repo: Path, tmp_path: Path) -> None:  # noqa: F811
+    write(repo, "a", b"1")
+    commit(repo)
+    (tmp_path / "elsewhere").mkdir()
+    write(tmp_path, "elsewhere/secret", b"1")
+    git(repo, "config", "core.worktree", str(tmp_path / "elsewhere"))
+    assert list(WorkingTree(str(repo)).paths()) == ["a"]
+    with pytest.raises(GitError):
+        open_tree(str(repo), "HEAD")
+
+
 def test_digests_of_the_working_tree_are_of_what_is_read(repo: Path) -> None:  # noqa: F811
     write(repo, ".gitattributes", b"*.txt text eol=crlf\n")
     write(repo, "a.txt", b"1\r\n2\r\n")

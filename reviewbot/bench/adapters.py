@@ -20,6 +20,7 @@ from reviewbot.bench.runners import Runners, read_runners
 from reviewbot.bench.source import Source
 from reviewbot.documents.nodes import Mapping as MappingNode
 
+Given = Mapping[str, tuple[str, ...]]
 Prepare = Callable[[Mapping[str, Any], bool, bool, bool], Mapping[str, Any]]
 
 
@@ -45,10 +46,13 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """``detect`` gives the layout of a tree of this format (``None``: another format), ``load`` reads it."""
+    """``detect`` gives the layout of a tree of this format (``None``: another format), ``load`` reads it.
+
+    ``detect`` also gets the fields of the layout that settings give, which show the way and win over what it finds.
+    """
 
     name: str
-    detect: Callable[[Source, Layout | None], Layout | None]
+    detect: Callable[[Source, Given], Layout | None]
     load: Callable[[Source, Layout], Declared]
 
 
@@ -59,18 +63,17 @@ _GENERATOR = ("utils/matrix_logic/generate_sweep_configs.py", "utils/matrix_logi
 _LATER = ("infx/matrix/", "inferencex-e2e/")
 
 
-def _detect_inferencex(source: Source, settings: Layout | None) -> Layout | None:
-    if settings is not None and settings.masters:
-        return settings
+def _detect_inferencex(source: Source, given: Given) -> Layout | None:
+    if "masters" in given:
+        return Layout(generator=_GENERATOR)
     for folder in _FOLDERS:
         globs = (f"{folder}/*-master.yaml",)
         if any(_is_master(source, path) for path in select(source.paths, globs)):
             return Layout(
                 masters=globs,
                 deprecated=(f"{folder}/deprecated/*-master.yaml",),
-                runners=f"{folder}/runners.yaml" if source.tree.is_file(f"{folder}/runners.yaml") else "",
+                runners=(f"{folder}/runners.yaml",),
                 generator=_GENERATOR,
-                changelog="perf-changelog.yaml",
             )
     return None
 
@@ -97,12 +100,14 @@ def _load_inferencex(source: Source, layout: Layout) -> Declared:
 
     masters = join_masters(read(layout.masters, False))
     runners = Runners()
-    if layout.runners:
-        document = source.yaml(layout.runners)
-        runners = read_runners(layout.runners, None if document is None else document.root)
+    for path in select(source.paths, layout.runners)[:1]:
+        document = source.yaml(path)
+        if document is not None and (document.root is not None or not document.problems):
+            runners = read_runners(path, document.root)
     texts = [source.text(path) or "" for path in layout.generator if source.tree.is_file(path)]
     policy = read_policy(*texts[:2]) if texts else CURRENT
     points, problems = inferencex.expand(masters.active(), runners, policy)
+    problems = [problem for problem in problems if not source.cut_short(problem.site.path)]
     if any(path.startswith(_LATER) for path in source.paths):
         problems = [problem for problem in problems if problem.code != "unknown-field"]  # fields of a later format
     return Declared(

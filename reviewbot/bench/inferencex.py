@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Any
 
 from reviewbot.bench import policy as policies
-from reviewbot.bench.fields import Fields
+from reviewbot.bench.fields import MAX_INTEGER, Fields, json_value
 from reviewbot.bench.freeze import freeze
 from reviewbot.bench.identity import PointIds
 from reviewbot.bench.masters import MasterEntry
@@ -25,7 +25,7 @@ from reviewbot.bench.model import Point
 from reviewbot.bench.policy import Policy
 from reviewbot.bench.problems import BenchProblem
 from reviewbot.bench.runners import Runners
-from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence, plain
+from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence
 from reviewbot.documents.positions import Site
 
 FIXED = "fixed-seq-len"
@@ -40,8 +40,20 @@ _BYTES_PER_MIB = 1024 * 1024
 _BYTES_PER_GB = 1_000_000_000
 
 _ENTRY_FIELDS = frozenset(
-    {"image", "model", "model-prefix", "precision", "framework", "runner", "multinode", "disagg", "router", "kv-p2p-transfer", "scenarios",
-     "seq-len-configs"}
+    {
+        "image",
+        "model",
+        "model-prefix",
+        "precision",
+        "framework",
+        "runner",
+        "multinode",
+        "disagg",
+        "router",
+        "kv-p2p-transfer",
+        "scenarios",
+        "seq-len-configs",
+    }
 )
 _FIXED_FIELDS = frozenset({"isl", "osl", "search-space"})
 _AGENTIC_FIELDS = frozenset({"search-space", "dram-utilization"})
@@ -50,9 +62,7 @@ _TOPOLOGY_FIELDS = frozenset({"tp", "pp", "dcp-size", "pcp-size", "ep", "dp-attn
 _SINGLE_FIELDS = _CONC_FIELDS | _TOPOLOGY_FIELDS | {"spec-decoding", "router"}
 _MULTI_FIELDS = _CONC_FIELDS | {"spec-decoding", "router", "kv-p2p-transfer", "prefill", "decode"}
 _OFFLOAD_FIELDS = frozenset({"kv-offloading", "kv-offload-backend"})
-_WORKER_FIELDS = frozenset(
-    {"num-worker", "tp", "pp", "dcp-size", "pcp-size", "ep", "dp-attn", "hardware", "additional-settings"}
-)
+_WORKER_FIELDS = frozenset({"num-worker", "tp", "pp", "dcp-size", "pcp-size", "ep", "dp-attn", "hardware", "additional-settings"})
 
 
 @dataclass(slots=True)
@@ -84,9 +94,7 @@ def expand(entries: Iterable[MasterEntry], runners: Runners, policy: Policy = po
     _mark_evals([draft.row for draft in drafts], policy)
     ids = PointIds((draft.key, draft.row) for draft in drafts)
     points = [
-        Point(
-            identity, draft.key, draft.row, "prefill" in draft.row, draft.scenario, draft.master, draft.site, draft.sites
-        )
+        Point(identity, draft.key, draft.row, "prefill" in draft.row, draft.scenario, draft.master, draft.site, draft.sites)
         for identity, draft in zip(ids, drafts, strict=True)
     ]
     return points, problems
@@ -218,9 +226,7 @@ def _agentic(shared: _Shared, parent: Mapping, runners: Runners, policy: Policy,
 
 
 def _add(shared: _Shared, row: Fields, values: dict[str, Any], scenario: str, sites: dict[str, Site], drafts: list[_Draft]) -> None:
-    drafts.append(
-        _Draft(shared.entry.key, values, scenario, shared.entry.path, Site(row.path, row.mapping.span.line), sites)
-    )
+    drafts.append(_Draft(shared.entry.key, values, scenario, shared.entry.path, Site(row.path, row.mapping.span.line), sites))
 
 
 # --- parts of a row ------------------------------------------------------------------------------------------------
@@ -266,7 +272,7 @@ def _concurrencies(row: Fields, sites: dict[str, Site]) -> tuple[list[int], list
         places: list[Site] = []
         for index, item in enumerate(listed.items):
             value = item.value if isinstance(item, Scalar) else None
-            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_INTEGER:
                 values.append(value)
                 places.append(Site(row.path, item.span.line))
             else:
@@ -345,8 +351,7 @@ def _worker_values(fields: Fields, role: str, policy: Policy, sites: dict[str, S
         site = fields.site(name) if isinstance(name, str) else None
         if site is not None:
             sites[f"{role}.{name}"] = site
-    value = plain(fields.mapping)
-    values: dict[str, Any] = dict(value) if isinstance(value, dict) else {}
+    values: dict[str, Any] = json_value(fields.mapping)
     if policy.topology:
         for size in ("pp", "dcp-size", "pcp-size"):
             values.setdefault(size, 1)
@@ -379,7 +384,7 @@ def _components(fields: Fields, sites: dict[str, Site], shared: _Shared | None =
             _check_component(fields, name, version=True)
         else:
             fields.text(name)
-        values[name] = plain(node)
+        values[name] = json_value(node)
         _note(sites, fields, name)
     return values
 
@@ -411,12 +416,14 @@ def _offload(row: Fields, shared: _Shared, policy: Policy, sites: dict[str, Site
     given = backend is not None and not (isinstance(backend, Scalar) and backend.value is None)
     if given:
         _check_component(row, "kv-offload-backend", version=False)
-        values["kv-offload-backend"] = plain(backend)
+        values["kv-offload-backend"] = json_value(backend)
     if mode == "none":
         if given:
             row.problem(
-                "backend-without-offload", "'kv-offload-backend' needs 'kv-offloading: dram'",
-                _key_span(row, "kv-offload-backend"), "kv-offload-backend",
+                "backend-without-offload",
+                "'kv-offload-backend' needs 'kv-offloading: dram'",
+                _key_span(row, "kv-offload-backend"),
+                "kv-offload-backend",
             )
         return values, "kvnone", ""
     if not given and not row.failed:
@@ -439,8 +446,13 @@ def _utilization(config: Fields) -> Decimal | None:
 
 
 def _budget(
-    row: Fields, topology: MappingType[str, Any], offload: MappingType[str, Any], utilization: Decimal | None, runners: Runners,
-    shared: _Shared, policy: Policy,
+    row: Fields,
+    topology: MappingType[str, Any],
+    offload: MappingType[str, Any],
+    utilization: Decimal | None,
+    runners: Runners,
+    shared: _Shared,
+    policy: Policy,
 ) -> int | None:
     """Host memory for KV offload, in GB: the part of a node's memory that matches the part of its GPUs in use.
 

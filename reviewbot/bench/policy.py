@@ -52,9 +52,7 @@ def read_policy(generator: str, validation: str = "") -> Policy:
     """The policy that the source texts of a generator and its validation state; ``CURRENT`` where there is no generator."""
     if "search-space" not in generator and "SEARCH_SPACE" not in generator:
         return CURRENT
-    numbers = {
-        name: int(text) for name, text in _NUMBER.findall(validation + "\n" + generator) if len(text) <= _MAX_DIGITS
-    }
+    numbers = {name: int(text) for name, text in _NUMBER.findall(validation + "\n" + generator) if len(text) <= _MAX_DIGITS}
     lengths = {(int(isl), int(osl)): name for name, isl, osl in _LENGTH.findall(generator) if len(isl + osl) <= _MAX_DIGITS}
     margin = _MARGIN.search(generator)
     duration = _DURATION.search(generator)

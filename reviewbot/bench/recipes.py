@@ -73,13 +73,15 @@ def load_recipe(
     unsets: Iterable[str] = (),
     tag: str | None = None,
     keep: bool = False,
+    partial: bool = False,
 ) -> list[Recipe | RecipeError]:
     """The jobs that the tool makes of a file, in its order; errors stand in for those that do not load.
 
     ``selector`` is what follows the path (``base``, ``override_x``, ``zip_override_x``, ``zip_override_x[0]``, a pattern, or nothing
     for all variants without the base); on a plain file it is ignored, as the tool does. ``sets`` are ``key=value`` texts (value
     read as YAML) or pairs. ``tag`` is the tool's release: fields and checks of that release, of all releases where it is no
-    release. With ``keep`` a variant that does not load is also given as a recipe, behind its errors.
+    release. With ``keep`` a variant that does not load is also given as a recipe, behind its errors. ``partial`` is for
+    fragments that other blocks complete later: what is missing is no error.
     """
     root: Node | None = document if isinstance(document, (Scalar, Mapping, Sequence)) else document.root
     if not isinstance(root, Mapping):
@@ -104,7 +106,7 @@ def load_recipe(
         if isinstance(variant, VariantError):
             found.append(_error("", variant.span, variant.message, variant.key, "variant"))
         else:
-            found.extend(_loaded(variant, number, tag, keep))
+            found.extend(_loaded(variant, number, tag, keep, partial))
     return found
 
 
@@ -117,11 +119,12 @@ def _change(change: str | tuple[str, object]) -> tuple[str, object]:
     return key, plain(parse_yaml(text.encode(), "--set").root) if text else ""
 
 
-def _loaded(variant: Variant, number: int, tag: str | None, keep: bool) -> list[Recipe | RecipeError]:
+def _loaded(variant: Variant, number: int, tag: str | None, keep: bool, partial: bool) -> list[Recipe | RecipeError]:
     adapter = srt_v1 if number == 1 else srt_v2
     errors: list[Recipe | RecipeError] = [
         _error(variant.name, problem.span, problem.message, problem.key, "schema")
         for problem in check(variant.item, RECIPE_SCHEMAS[number], tag)
+        if not (partial and problem.keyword == "required")
     ]
     if not errors:
         for refusal in adapter.refusals(variant.item, tag):

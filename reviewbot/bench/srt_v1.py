@@ -10,10 +10,9 @@ from typing import NamedTuple
 from reviewbot.bench.model import Recipe, Role, Value
 from reviewbot.bench.srt_values import (
     Reading,
+    common,
     concurrencies,
     flag,
-    leaves,
-    time_limit,
     value_of,
     values_below,
     whole_of,
@@ -25,6 +24,7 @@ SCHEMA = "srt-recipe-v1"
 ENGINES = ("sglang", "vllm", "trtllm", "mocker")
 
 _MODES = {"prefill": "prefill", "decode": "decode", "agg": "aggregated"}
+_NEWEST = (1, 0, 68)  # release that the checks are measured with
 _MAX_SAMPLE_GAP = 3.0  # seconds
 _CYCLE_GRACE = 1.0  # seconds
 _OLD_TELEMETRY = ("provider", "container_image", "binary_path", "live_metrics", "node_exporter", "compaction_threads", "sync_interval_secs")
@@ -120,50 +120,16 @@ def normalise(item: Item, variant: str, tag: str | None = None) -> Recipe:
         role = _role(item, name, engine, layout)
         if role is not None:
             roles[name] = role
-    at = item.at
-    benchmark, model, health = at("benchmark") or _EMPTY, at("model") or _EMPTY, at("health_check") or _EMPTY
-    identity = at("identity")
     return Recipe(
         schema=1,
         variant=variant,
-        settings=dict(leaves(item)),
-        name=value_of(at("name"), "name"),
-        model_path=value_of(model.at("path"), "model.path"),
-        container=value_of(model.at("container"), "model.container"),
-        precision=value_of(model.at("precision"), "model.precision"),
         engine=engine,
-        gpu_type=value_of(at("resources", "gpu_type"), "resources.gpu_type"),
-        gpus_per_node=whole_of(at("resources", "gpus_per_node"), "resources.gpus_per_node"),
         roles=roles,
-        environment=values_below(at("environment"), "environment"),
-        frontend=value_of(at("frontend", "type"), "frontend.type"),
-        benchmark_type=value_of(benchmark.at("type"), "benchmark.type"),
-        isl=whole_of(benchmark.at("isl"), "benchmark.isl"),
-        osl=whole_of(benchmark.at("osl"), "benchmark.osl"),
-        concurrencies=concurrencies(value_of(benchmark.at("concurrencies"), "benchmark.concurrencies")),
-        benchmark_env=values_below(benchmark.at("env"), "benchmark.env"),
-        benchmark_command=value_of(benchmark.at("command"), "benchmark.command"),
-        health_attempts=whole_of(health.at("max_attempts"), "health_check.max_attempts"),
-        health_interval=whole_of(health.at("interval_seconds"), "health_check.interval_seconds"),
-        time_limit=time_limit(at("slurm", "time_limit"), "slurm.time_limit"),
         total_nodes=total,
-        setup_script=value_of(at("setup_script"), "setup_script"),
-        container_mounts=values_below(at("container_mounts"), "container_mounts"),
-        extra_mounts=value_of(at("extra_mount"), "extra_mount"),
-        srun_options=values_below(at("srun_options"), "srun_options"),
-        identity={} if identity is None or identity.children is None else _identity(identity),
         services=_services(item),
         dedicated_nodes=dedicated,
-        frontend_env=values_below(at("frontend", "env"), "frontend.env"),
-        frontend_args=values_below(at("frontend", "args"), "frontend.args"),
+        **common(item),
     )
-
-
-_EMPTY = Item({}, None, None, (1, 1, 1, 1), "")  # type: ignore[arg-type]
-
-
-def _identity(item: Item) -> dict[str, Value]:
-    return {key[len("identity.") :]: value for key, value in leaves(item, "identity")}
 
 
 def _services(item: Item) -> dict[str, Value]:
@@ -189,14 +155,17 @@ def _role(item: Item, name: str, engine: str | None, layout: _Layout | None) -> 
 
 
 def refusals(item: Item, tag: str | None = None) -> Iterator[Refusal]:
-    """The checks across fields that fail when the tool's release ``tag`` (the newest of schema 1 where unknown) loads the variant.
+    """The checks across fields that fail when the tool's release ``tag`` loads the variant.
 
+    Where ``tag`` is no release, the checks are those of the newest one without what an older one with the same fields accepts.
     To be asked only about a variant that the schema accepts.
     """
     reading = Reading(item, SCHEMA, engine_of(item), tag)
-    release = version(tag) or (1, 0, 68)
+    known = version(tag)
+    release = known or _NEWEST
     yield from _dynamo(reading)
-    yield from _per_node(reading, release)
+    if known is not None or reading.written("backend.dp_launch_mode"):  # the default changed in v1.0.68
+        yield from _per_node(reading, release)
     layout = _layout(reading)
     if layout is None:
         return
@@ -207,7 +176,7 @@ def refusals(item: Item, tag: str | None = None) -> Iterator[Refusal]:
     yield from _heterogeneous(reading, layout, release)
     yield from _placement(reading, release)
     yield from _trtllm_frontend(reading, layout, release)
-    yield from _vllm_frontend(reading, layout, release)
+    yield from _vllm_frontend(reading, layout, known)
 
 
 def _dynamo(reading: Reading) -> Iterator[Refusal]:
@@ -459,17 +428,18 @@ def _trtllm_frontend(reading: Reading, layout: _Layout, release: tuple[int, int,
         yield Refusal("frontend.type", "frontend type trtllm_serve with an aggregated job needs resources.agg_workers: 1")
 
 
-def _vllm_frontend(reading: Reading, layout: _Layout, release: tuple[int, int, int]) -> Iterator[Refusal]:
-    if release < (1, 0, 37) or reading.text("frontend.type") != "vllm":
+def _vllm_frontend(reading: Reading, layout: _Layout, release: tuple[int, int, int] | None) -> Iterator[Refusal]:
+    if reading.text("frontend.type") != "vllm" or (release is not None and release < (1, 0, 37)):
         return
     yield from _one_frontend(reading, "vllm")
+    workers = layout.workers["agg"]
     if layout.disaggregated:
         yield Refusal("frontend.type", "frontend type vllm is for aggregated jobs only")
-    elif release >= (1, 0, 49):
-        if layout.workers["agg"] != 1:
-            yield Refusal("frontend.type", f"frontend type vllm needs exactly one aggregated worker, not {layout.workers['agg']}")
-    else:
-        if layout.workers["agg"] < 1:
-            yield Refusal("frontend.type", "frontend type vllm needs resources.agg_workers of at least 1")
-        if (reading.whole("resources.agg_nodes") or 1) != 1:
-            yield Refusal("resources.agg_nodes", "frontend type vllm supports single-node aggregated jobs only in this release")
+    elif workers < 1:
+        yield Refusal("frontend.type", "frontend type vllm needs resources.agg_workers of at least 1")
+    elif release is None:
+        return  # up to v1.0.48 several workers on one node, from v1.0.49 on one worker on several nodes
+    elif release >= (1, 0, 49) and workers != 1:
+        yield Refusal("frontend.type", f"frontend type vllm needs exactly one aggregated worker, not {workers}")
+    elif release < (1, 0, 49) and (reading.whole("resources.agg_nodes") or 1) != 1:
+        yield Refusal("resources.agg_nodes", "frontend type vllm supports single-node aggregated jobs only in this release")

@@ -8,12 +8,11 @@ from typing import Any
 from reviewbot.bench.model import Recipe, Role, Value
 from reviewbot.bench.srt_v1 import Refusal
 from reviewbot.bench.srt_values import (
+    EMPTY,
     Reading,
     coerced,
-    concurrencies,
+    common,
     flag,
-    leaves,
-    time_limit,
     value_of,
     values_below,
     whole,
@@ -28,13 +27,12 @@ _COLOCATE = "colocate"
 _INFRA = frozenset({"etcd", "nats", "mooncake-master"})  # they share one node where they ask for a dedicated one
 _PLACES = {"frontend": ("head", "first_decode", "dedicated"), "benchmark": ("head", "last_decode", "dedicated")}
 _SOURCES = ("git", "pypi", "wheel")
-_EMPTY = Item({}, None, None, (1, 1, 1, 1), "")  # type: ignore[arg-type]
 
 
 def _engine_name(item: Item | None) -> str | None:
     if item is None:
         return None
-    value = item.value if item.children is None else (item.at("type") or _EMPTY).value
+    value = item.value if item.children is None else (item.at("type") or EMPTY).value
     return value if isinstance(value, str) else None
 
 
@@ -77,7 +75,7 @@ def _gpus(role: Item, per_node: int | None) -> int | None:
     explicit = role.at("gpus")
     if explicit is not None and explicit.value is not None:
         return whole(explicit.value)
-    nodes, workers = (role.at("nodes") or _EMPTY).value, whole((role.at("workers") or _EMPTY).value)
+    nodes, workers = (role.at("nodes") or EMPTY).value, whole((role.at("workers") or EMPTY).value)
     if nodes == _COLOCATE or per_node is None:
         return None
     count = whole(nodes)
@@ -102,7 +100,7 @@ def _worker_nodes(item: Item, engine: str | None, reading: Reading) -> tuple[int
         total += count
     packed = False
     if engine == "vllm" and reading.flag("engine.allow_prefill_decode_colocation") and per_node:
-        needs = {name: (_gpus(role, per_node), whole((role.at("workers") or _EMPTY).value) or 0) for name, role in roles.items()}
+        needs = {name: (_gpus(role, per_node), whole((role.at("workers") or EMPTY).value) or 0) for name, role in roles.items()}
         both = all(needs.get(name, (None, 0))[1] > 0 for name in ("prefill", "decode"))
         sizes = [None if gpus is None else gpus * workers for gpus, workers in needs.values()]
         known = [size for size in sizes if size is not None]
@@ -158,42 +156,15 @@ def normalise(item: Item, variant: str, tag: str | None = None) -> Recipe:
     nodes, packed = _worker_nodes(item, engine, reading)
     dedicated = _dedicated(item, reading)
     per_node = reading.whole("resources.gpus_per_node")
-    at = item.at
-    benchmark, model, health = at("benchmark") or _EMPTY, at("model") or _EMPTY, at("health_check") or _EMPTY
-    identity = at("identity")
     return Recipe(
         schema=2,
         variant=variant,
-        settings=dict(leaves(item)),
-        name=value_of(at("name"), "name"),
-        model_path=value_of(model.at("path"), "model.path"),
-        container=value_of(model.at("container"), "model.container"),
-        precision=value_of(model.at("precision"), "model.precision"),
         engine=engine,
-        gpu_type=value_of(at("resources", "gpu_type"), "resources.gpu_type"),
-        gpus_per_node=whole_of(at("resources", "gpus_per_node"), "resources.gpus_per_node"),
         roles={name: _role(name, role, engine, per_node, packed) for name, role in _roles(item).items()},
-        environment=values_below(at("environment"), "environment"),
-        frontend=value_of(at("frontend", "type"), "frontend.type"),
-        benchmark_type=value_of(benchmark.at("type"), "benchmark.type"),
-        isl=whole_of(benchmark.at("isl"), "benchmark.isl"),
-        osl=whole_of(benchmark.at("osl"), "benchmark.osl"),
-        concurrencies=concurrencies(value_of(benchmark.at("concurrencies"), "benchmark.concurrencies")),
-        benchmark_env=values_below(benchmark.at("env"), "benchmark.env"),
-        benchmark_command=value_of(benchmark.at("command"), "benchmark.command"),
-        health_attempts=whole_of(health.at("max_attempts"), "health_check.max_attempts"),
-        health_interval=whole_of(health.at("interval_seconds"), "health_check.interval_seconds"),
-        time_limit=time_limit(at("slurm", "time_limit"), "slurm.time_limit"),
         total_nodes=None if nodes is None else nodes + dedicated,
-        setup_script=value_of(at("setup_script"), "setup_script"),
-        container_mounts=values_below(at("container_mounts"), "container_mounts"),
-        extra_mounts=value_of(at("extra_mount"), "extra_mount"),
-        srun_options=values_below(at("srun_options"), "srun_options"),
-        identity={} if identity is None else {key[len("identity.") :]: value for key, value in leaves(identity, "identity")},
         services=_services(item),
         dedicated_nodes=dedicated,
-        frontend_env=values_below(at("frontend", "env"), "frontend.env"),
-        frontend_args=values_below(at("frontend", "args"), "frontend.args"),
+        **common(item),
     )
 
 

@@ -10,9 +10,37 @@ from reviewbot.bench.model import Value
 from reviewbot.bench.validate import known_at, schema, version
 from reviewbot.bench.variants import Item
 from reviewbot.documents.nodes import Sequence
+from reviewbot.documents.positions import Span
 
 _TRUE = frozenset({"t", "T", "true", "True", "TRUE", "on", "On", "ON", "y", "Y", "yes", "Yes", "YES", "1"})
 _FALSE = frozenset({"f", "F", "false", "False", "FALSE", "off", "Off", "OFF", "n", "N", "no", "No", "NO", "0"})
+_TEXTS = {
+    "name": "name",
+    "model_path": "model.path",
+    "container": "model.container",
+    "precision": "model.precision",
+    "gpu_type": "resources.gpu_type",
+    "frontend": "frontend.type",
+    "benchmark_type": "benchmark.type",
+    "benchmark_command": "benchmark.command",
+    "setup_script": "setup_script",
+    "extra_mounts": "extra_mount",
+}
+_WHOLES = {
+    "gpus_per_node": "resources.gpus_per_node",
+    "isl": "benchmark.isl",
+    "osl": "benchmark.osl",
+    "health_attempts": "health_check.max_attempts",
+    "health_interval": "health_check.interval_seconds",
+}
+_MAPPINGS = {
+    "environment": "environment",
+    "benchmark_env": "benchmark.env",
+    "container_mounts": "container_mounts",
+    "srun_options": "srun_options",
+    "frontend_env": "frontend.env",
+    "frontend_args": "frontend.args",
+}
 _TIME = re.compile(r"(?:(?P<days>\d{1,6})-(?P<hours>\d{1,6})(?::(?P<minutes>\d{1,6})(?::(?P<seconds>\d{1,6}))?)?)$")
 
 
@@ -170,6 +198,27 @@ def _followed(document: dict[str, Any], part: Any) -> Any:
     while isinstance(part, dict) and "$ref" in part:
         part = document["$defs"][part["$ref"].rsplit("/", 1)[-1]]
     return part if isinstance(part, dict) else {}
+
+
+EMPTY = Item({}, None, None, Span(1, 1, 1, 1), "")
+
+
+def common(item: Item) -> dict[str, Any]:
+    """The fields of a :class:`Recipe` that both schemas write in the same place."""
+    at = item.at
+    found: dict[str, Any] = {"settings": dict(leaves(item))}
+    for field, key in _TEXTS.items():
+        found[field] = value_of(at(*key.split(".")), key)
+    for field, key in _WHOLES.items():
+        found[field] = whole_of(at(*key.split(".")), key)
+    for field, key in _MAPPINGS.items():
+        found[field] = values_below(at(*key.split(".")), key)
+    found["concurrencies"] = concurrencies(value_of(at("benchmark", "concurrencies"), "benchmark.concurrencies"))
+    found["time_limit"] = time_limit(at("slurm", "time_limit"), "slurm.time_limit")
+    identity = at("identity")
+    written = {} if identity is None or identity.children is None else dict(leaves(identity, "identity"))
+    found["identity"] = {key[len("identity.") :]: value for key, value in written.items()}
+    return found
 
 
 class Reading:

@@ -31,7 +31,8 @@ SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 RECIPE_SCHEMAS = {1: "srt-recipe-v1", 2: "srt-recipe-v2"}
 
 _TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
-_SHOWN = 80
+_SHOWN = 80  # characters of a value in a message
+_LISTED = 20  # known keys that a message lists all
 
 
 class SchemaProblem(NamedTuple):
@@ -242,6 +243,9 @@ def _unknown(path: list[Any], key: str, part: dict[str, Any], whole: Any, at: tu
     near = difflib.get_close_matches(key, known, 1, 0.7) or [name for name in known if len(key) > 2 and name.startswith(key)]
     if near:
         return f"unknown key `{name}`; did you mean `{near[0]}`?"
+    if len(known) > _LISTED:
+        similar = difflib.get_close_matches(key, known, 5, 0.4)
+        return f"unknown key `{name}`" + (f"; the most similar of {len(known)} known ones are {', '.join(similar)}" if similar else "")
     return f"unknown key `{name}`; known here: {', '.join(sorted(known))}"
 
 

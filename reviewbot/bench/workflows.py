@@ -20,21 +20,43 @@ from reviewbot.bench.problems import BenchProblem
 from reviewbot.bench.runners import Runners
 from reviewbot.bench.templates import MISSING, Names, Template, compile_template, look_up
 from reviewbot.documents.expressions import Partial, Unknown, to_string
-from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence, find
+from reviewbot.documents.nodes import Mapping, Scalar
 from reviewbot.documents.positions import Site, Span
+from reviewbot.documents.workflow import Workflow, WorkflowInput
 
 LAUNCHER = re.compile(r"""(?:\./)?([\w./-]*runners/launch_[^\s;&|"']*)""")
 RUNTIME_NAMES = frozenset(
     {
-        "GITHUB_WORKSPACE", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_RUN_NUMBER", "GITHUB_SHA", "GITHUB_REF", "GITHUB_REF_NAME",
-        "GITHUB_REPOSITORY", "GITHUB_ACTOR", "GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH",
-        "GITHUB_STEP_SUMMARY", "GITHUB_JOB", "GITHUB_SERVER_URL", "RUNNER_TEMP", "RUNNER_WORKSPACE", "HOME", "USER", "PATH", "HOSTNAME",
+        "GITHUB_WORKSPACE",
+        "GITHUB_RUN_ID",
+        "GITHUB_RUN_ATTEMPT",
+        "GITHUB_RUN_NUMBER",
+        "GITHUB_SHA",
+        "GITHUB_REF",
+        "GITHUB_REF_NAME",
+        "GITHUB_REPOSITORY",
+        "GITHUB_ACTOR",
+        "GITHUB_EVENT_NAME",
+        "GITHUB_EVENT_PATH",
+        "GITHUB_ENV",
+        "GITHUB_OUTPUT",
+        "GITHUB_PATH",
+        "GITHUB_STEP_SUMMARY",
+        "GITHUB_JOB",
+        "GITHUB_SERVER_URL",
+        "RUNNER_TEMP",
+        "RUNNER_WORKSPACE",
+        "HOME",
+        "USER",
+        "PATH",
+        "HOSTNAME",
     }
 )
 """Names that a runner sets for every step and whose value is not known before the job."""
 
 _FIXED_ENVIRONMENT = {"CI": "true", "GITHUB_ACTIONS": "true", "RUNNER_OS": "Linux", "RUNNER_ENVIRONMENT": "self-hosted"}
 _LOCAL = "./.github/workflows/"
+_AUTOMATIC = frozenset({"push", "pull_request", "pull_request_target", "schedule"})
 _BUCKET = re.compile(r"""(?:\.|\[['"])([\w-]+)(?:['"]\])?\s*\}\}\s*$""")
 _LENGTHS = re.compile(r"^\d+k\d+k$")
 
@@ -57,20 +79,11 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
-    name: str
-    type: str
-    default: Any
-    required: bool
-    site: Site
-
-
-@dataclass(frozen=True, slots=True)
 class LaunchTemplate:
     """A reusable workflow with a step that runs a launcher. ``environment`` is in the order of the levels: workflow, job, step."""
 
     path: str
-    inputs: MappingType[str, Input]
+    inputs: MappingType[str, WorkflowInput]
     environment: tuple[tuple[str, Template, Site], ...]
     script: Template
     site: Site  # first line of the script
@@ -82,7 +95,6 @@ class Contract:
 
     callers: tuple[Caller, ...] = ()
     templates: MappingType[str, LaunchTemplate] = field(default_factory=dict)
-    problems: tuple[BenchProblem, ...] = ()
 
     def caller(self, row: MappingType[str, Any], eval_only: bool = False) -> Caller | None:
         """The caller for a row: the one that names the row's bucket before one that takes any, the first of equal ones."""
@@ -114,105 +126,64 @@ def _length_name(row: MappingType[str, Any]) -> str:
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-def read_contract(documents: MappingType[str, Node | None]) -> Contract:
-    """The contract of the workflows in ``documents`` (path to root node)."""
-    problems: list[BenchProblem] = []
-    templates: dict[str, LaunchTemplate] = {}
-    for path, root in documents.items():
-        template = _template(path, root)
-        if template is not None:
-            templates[path] = template
-    callers: list[Caller] = []
-    for path, root in documents.items():
-        callers.extend(_callers(path, root, templates))
-    return Contract(tuple(callers), templates, tuple(problems))
+def read_contract(workflows: Iterable[Workflow]) -> Contract:
+    """The contract of a repository's workflows."""
+    files = list(workflows)
+    templates = {workflow.path: template for workflow in files if (template := _template(workflow)) is not None}
+    callers = tuple(caller for workflow in files for caller in _callers(workflow, templates))
+    return Contract(callers, templates)
 
 
-def _template(path: str, root: Node | None) -> LaunchTemplate | None:
-    call = _trigger(root, "workflow_call")
-    jobs = find(root, "jobs")
-    if call is _MISSING or not isinstance(jobs, Mapping):
+def _template(workflow: Workflow) -> LaunchTemplate | None:
+    """The first step of a reusable workflow that runs a launcher."""
+    if "workflow_call" not in workflow.triggers:
         return None
-    for _, entry in jobs.items():
-        steps = find(entry.value, "steps")
-        for step in steps.items if isinstance(steps, Sequence) else ():
-            run = find(step, "run")
-            if not isinstance(run, Scalar) or not isinstance(run.value, str) or LAUNCHER.search(run.value) is None:
+    for job in workflow.jobs.values():
+        for step in job.steps:
+            if step.run is None or LAUNCHER.search(step.run.text) is None:
                 continue
-            environment = [
-                (str(name), compile_template(value.value), _site(path, value.value))
-                for block in (find(root, "env"), find(entry.value, "env"), find(step, "env"))
-                if isinstance(block, Mapping)
-                for name, value in block.items()
-            ]
-            line = run.span.line + (1 if run.style in ("|", ">") else 0)
-            inputs = find(call, "inputs") if not isinstance(call, str) else None
-            return LaunchTemplate(path, _inputs(path, inputs), tuple(environment), compile_template(run), Site(path, line))
+            environment = tuple(
+                (setting.name, compile_template(setting.text), setting.site)
+                for level in (workflow.env, job.env, step.env)
+                for setting in level.values()
+            )
+            script = compile_template(step.run.text)
+            return LaunchTemplate(workflow.path, workflow.inputs, environment, script, Site(workflow.path, step.run.line(1)))
     return None
 
 
-_MISSING = "missing"
-
-
-def _trigger(root: Node | None, name: str) -> Node | str | None:
-    """The settings of a trigger (``None`` where it has none), or ``_MISSING``."""
-    on = find(root, "on")
-    if on is None:
-        on = find(root, True)  # a loader that reads ``on`` as a boolean
-    if isinstance(on, Mapping) and name in on.index():
-        return on.get(name)
-    if isinstance(on, Scalar) and on.value == name:
-        return None
-    if isinstance(on, Sequence) and any(isinstance(item, Scalar) and item.value == name for item in on.items):
-        return None
-    return _MISSING
-
-
-def _inputs(path: str, block: Node | None) -> dict[str, Input]:
-    inputs: dict[str, Input] = {}
-    for name, entry in block.items() if isinstance(block, Mapping) else ():
-        kind, default, required = (find(entry.value, key) for key in ("type", "default", "required"))
-        inputs[str(name)] = Input(
-            str(name),
-            kind.text if isinstance(kind, Scalar) else "string",
-            default.value if isinstance(default, Scalar) else None,
-            isinstance(required, Scalar) and required.value is True,
-            Site(path, entry.key.span.line),
-        )
-    return inputs
-
-
-def _callers(path: str, root: Node | None, templates: MappingType[str, LaunchTemplate]) -> Iterable[Caller]:
-    jobs = find(root, "jobs")
-    automatic = any(_trigger(root, name) is not _MISSING for name in ("push", "pull_request", "schedule"))
-    for name, entry in jobs.items() if isinstance(jobs, Mapping) else ():
-        uses, block, matrix = find(entry.value, "uses"), find(entry.value, "with"), find(entry.value, "strategy", "matrix")
-        if not isinstance(uses, Scalar) or not isinstance(uses.value, str) or not uses.value.startswith(_LOCAL):
+def _callers(workflow: Workflow, templates: MappingType[str, LaunchTemplate]) -> Iterable[Caller]:
+    automatic = not _AUTOMATIC.isdisjoint(workflow.triggers)
+    for job in workflow.jobs.values():
+        if job.uses is None or not job.uses.startswith(_LOCAL) or not isinstance(job.matrix, Mapping):
             continue
-        template = uses.value[2:]
-        if template not in templates or not isinstance(block, Mapping) or not isinstance(matrix, Mapping):
+        template = job.uses[2:]
+        if template not in templates:
             continue
-        inputs = {str(key): (compile_template(item.value), _site(path, item.value)) for key, item in block.items()}
-        for variable, expression in matrix.items():
-            if not isinstance(expression.value, Scalar) or not isinstance(expression.value.value, str):
+        inputs = {name: (compile_template(setting.text), setting.site) for name, setting in job.arguments.items()}
+        for variable, entry in job.matrix.items():
+            points = entry.value.value if isinstance(entry.value, Scalar) else None
+            if not isinstance(points, str) or not any(f"matrix.{variable}" in part.source for part, _ in inputs.values()):
                 continue
-            if not any(f"matrix.{variable}" in part.source for part, _ in inputs.values()):
-                continue
-            bucket = _BUCKET.search(expression.value.value)
-            scenario = inputs.get("scenario-type")
-            eval_only = inputs.get("eval-only")
+            bucket = _BUCKET.search(points)
             yield Caller(
-                path, str(name), Site(path, entry.key.span.line), template, str(variable), bucket.group(1) if bucket else "",
-                any(".prefill." in part.source for part, _ in inputs.values()),
-                scenario is not None and scenario[0].source.strip("'\" ") == "agentic-coding",
-                eval_only is not None and eval_only[0].constant in (True, "true"),
-                automatic, inputs,
+                workflow=workflow.path,
+                job=job.id,
+                site=job.site,
+                template=template,
+                variable=str(variable),
+                bucket=bucket.group(1) if bucket else "",
+                multinode=any(".prefill." in part.source for part, _ in inputs.values()),
+                agentic=_is(inputs, "scenario-type", "agentic-coding"),
+                eval_only=_is(inputs, "eval-only", "true"),
+                automatic=automatic,
+                inputs=inputs,
             )
             break
 
 
-def _site(path: str, node: Node) -> Site:
-    return Site(path, node.span.line)
+def _is(inputs: MappingType[str, tuple[Template, Site]], name: str, value: str) -> bool:
+    return name in inputs and inputs[name][0].evaluate({}) == value
 
 
 # --- evaluating ----------------------------------------------------------------------------------------------------
@@ -229,7 +200,7 @@ class _Plan:
         for name, declared in template.inputs.items():
             given = caller.inputs.get(name)
             if given is None:
-                self.fixed_inputs[name] = _typed(declared.default, declared.type)
+                self.fixed_inputs[name] = _typed(declared.value_without_argument, declared.type)
             elif not given[0].parts:
                 self.fixed_inputs[name] = _typed(given[0].constant, declared.type)
             else:
@@ -290,7 +261,7 @@ class Launches:
         self._contract = contract
         self._runners = runners
         self._prepare = prepare
-        self.problems: list[BenchProblem] = list(contract.problems)
+        self.problems: list[BenchProblem] = []
         self._reported: set[tuple[str, str]] = set()
         self._plans: dict[int, _Plan] = {}
         self._choices: dict[tuple[Any, ...], Caller | None] = {}
@@ -336,8 +307,14 @@ class Launches:
         return self._representatives[place]
 
     def _job(
-        self, point: Point, plan: _Plan, contexts: dict[str, Any], environment: dict[str, str], unknown: set[str],
-        target: tuple[str, str, str], eval_only: bool,
+        self,
+        point: Point,
+        plan: _Plan,
+        contexts: dict[str, Any],
+        environment: dict[str, str],
+        unknown: set[str],
+        target: tuple[str, str, str],
+        eval_only: bool,
     ) -> Job:
         label, node, launcher = target
         values = dict(environment)
@@ -351,9 +328,7 @@ class Launches:
             else:
                 values[name] = to_string(value)
         script, left = plan.template.script.interpolate(own)
-        return Job(
-            point, label, node, launcher, script, plan.template.site, values, plan.sites, frozenset(names | left), eval_only
-        )
+        return Job(point, label, node, launcher, script, plan.template.site, values, plan.sites, frozenset(names | left), eval_only)
 
     def _report(self, code: str, message: str, site: Site, key: str, known: bool = True) -> None:
         if (code, key) not in self._reported:

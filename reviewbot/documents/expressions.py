@@ -11,7 +11,8 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Union
+from functools import lru_cache
+from typing import Any
 
 MAX_LENGTH = 21_000  # characters of an expression, GitHub's limit
 MAX_DEPTH = 50  # levels of an expression, GitHub's limit
@@ -84,7 +85,7 @@ class Operation:
     end: int
 
 
-Expression = Union[LiteralValue, ContextName, Access, Call, Operation]
+Expression = LiteralValue | ContextName | Access | Call | Operation
 
 # --- parsing -------------------------------------------------------------------------------------------------------
 
@@ -629,8 +630,13 @@ class Embedded:
 _CLOSE = re.compile(r"'(?:[^']|'')*'|\}\}")
 
 
-def split_template(text: str) -> list[str | Embedded]:
+def split_template(text: str) -> tuple[str | Embedded, ...]:
     """A text cut into plain pieces and expressions."""
+    return _split(text) if len(text) <= MAX_LENGTH else _split.__wrapped__(text)
+
+
+@lru_cache(maxsize=8192)  # the same texts are evaluated for every point
+def _split(text: str) -> tuple[str | Embedded, ...]:
     pieces: list[str | Embedded] = []
     position = 0
     while True:
@@ -655,7 +661,7 @@ def split_template(text: str) -> list[str | Embedded]:
         position = close.end()
     if position < len(text):
         pieces.append(text[position:])
-    return pieces
+    return tuple(pieces)
 
 
 def template_errors(text: str) -> list[ExpressionError]:

@@ -166,7 +166,7 @@ class Source:
             if c == "\\":
                 i += 2
             elif c == "'":
-                i = i + 1 if quoted else self.skip_single(i, end)
+                i = self.skip_single(i, end)  # inside double quotes too, where the quotes themselves stay as text
             elif c == '"':
                 i = self.skip_double(i, end, depth)
             elif c == "$":
@@ -325,7 +325,7 @@ class Source:
                     continue
                 c = text[i]
                 if c in " \t\n;&|()<>":
-                    if c == "(" and i > word_start and text[i - 1] in "?*+@!" or c == "(" and i > word_start and text[i - 1] == "=":
+                    if c == "(" and i > word_start and text[i - 1] in "?*+@!=":  # an extended pattern, the value of an array
                         i = self._skip_group(i, end, depth)
                         bare = False
                         continue

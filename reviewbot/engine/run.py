@@ -15,7 +15,7 @@ from reviewbot.engine.fingerprint import order, with_fingerprints
 from reviewbot.engine.model import Finding, Level
 from reviewbot.engine.own_rules import INTERNAL_ERROR, UNPARSABLE_FILE
 from reviewbot.engine.registry import RuleModule
-from reviewbot.engine.suppress import MARK, SUFFIXES, Directive, directives, suppress
+from reviewbot.engine.suppress import MARK, SUFFIXES, Directive, directives, python_comments, suppress
 from reviewbot.tree import TreeError
 
 # Problems that are about reading a document. Others (a duplicate key) belong to the rule that explains them.
@@ -56,14 +56,14 @@ def check(
         progress(f"rule {module.name}", number, len(chosen))
         if not module.rule.needs & broken.keys() and not (module.rule.needs & {"runs"} and "bench" in broken):
             collected.extend(_run_rule(context, module, debug))
-    problems: list[Finding] = []
+    unread = False
     if UNPARSABLE_FILE.name in names:
         progress("reading documents", 0, 0)
         try:
-            problems.extend(_problems(context))
+            problems, unread = _problems(context)
+            collected.extend(problems)
         except Exception as error:
             collected.append(_crash("reading the documents", error, debug))
-        collected.extend(problems)
     findings = _merged(_levelled(context, known, collected))
     if context.settings.exclude:
         excluded = set(paths_matching({finding.path for finding in findings}, context.settings.exclude))
@@ -72,7 +72,7 @@ def check(
     rule_table = {name: module.rule for name, module in known.items()}
     result = suppress(marked_findings, _directives(context), rule_table, names.__contains__)
     about = [finding for finding in _levelled(context, known, result.about) if finding.rule in names]
-    incomplete = any(finding.rule == INTERNAL_ERROR.name for finding in collected) or any(p.level is Level.ERROR for p in problems)
+    incomplete = unread or any(finding.rule == INTERNAL_ERROR.name for finding in collected)
     final = sorted([*result.kept, *with_fingerprints(about, renames)], key=order)
     return Result(tuple(final), incomplete, len(result.ignored), len(chosen))
 
@@ -118,16 +118,21 @@ def _crash(what: str, error: Exception, debug: bool) -> Finding:
     )  # fmt: skip
 
 
-def _problems(context: Context) -> Iterator[Finding]:
+def _problems(context: Context) -> tuple[list[Finding], bool]:
+    """Findings about files that cannot be read as what they are, and whether of one nothing at all could be read."""
+    found: list[Finding] = []
+    unread = False
     seen: set[tuple[str, Problem]] = set()
     for path, problem in context.documents.problems():
         reading = problem.fatal or problem.code.endswith("-syntax") or problem.code in _READING
         if reading and (path, problem) not in seen:
             seen.add((path, problem))
-            level = UNPARSABLE_FILE.level if problem.fatal else Level.WARNING
-            yield Finding(
-                UNPARSABLE_FILE.name, level, path, *problem.span, message=problem.message, subject=f"{problem.code} {problem.message}"
-            )
+            # Broken YAML is refused by whoever loads it; broken shell may still run up to the place.
+            level = UNPARSABLE_FILE.level if problem.fatal or problem.code == "yaml-syntax" else Level.WARNING
+            subject = f"{problem.code} {problem.message}"
+            unread = unread or problem.fatal
+            found.append(Finding(UNPARSABLE_FILE.name, level, path, *problem.span, message=problem.message, subject=subject))
+    return found, unread
 
 
 def _levelled(context: Context, known: Mapping[str, RuleModule], findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -170,4 +175,13 @@ def _directives(context: Context) -> Iterator[Directive]:
         except TreeError:
             continue
         if MARK in data:
-            yield from directives(path, data.decode("utf-8", "replace"))
+            text = data.decode("utf-8", "replace")
+            yield from directives(path, text, _comments(context, path, text))
+
+
+def _comments(context: Context, path: str, text: str) -> set[tuple[int, int]] | None:
+    if path.endswith(".py"):
+        return python_comments(text)
+    if path.endswith((".sh", ".bash")):
+        return {(comment.span.line, comment.span.column) for comment in context.documents.shell(path).comments}
+    return None  # YAML: the comments of scripts in it count as well, and the parser of YAML does not know them

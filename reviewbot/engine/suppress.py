@@ -7,8 +7,10 @@ the word: prose that mentions one is prose.
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import tokenize
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from reviewbot.engine.model import Finding, Level, Rule
@@ -43,8 +45,12 @@ class Suppression:
     about: tuple[Finding, ...]
 
 
-def directives(path: str, text: str) -> Iterator[Directive]:
-    """The ignore comments of a YAML, shell or Python text."""
+def directives(path: str, text: str, comments: Collection[tuple[int, int]] | None = None) -> Iterator[Directive]:
+    """The ignore comments of a YAML, shell or Python text.
+
+    ``comments`` are line and column of all comments, where a parser of the language told them: what looks like one inside of a
+    here-document or a long string is then known to be text.
+    """
     if "reviewbot:" not in text:
         return
     lines = text.split("\n")
@@ -53,7 +59,7 @@ def directives(path: str, text: str) -> Iterator[Directive]:
             continue
         start = _comment_start(line)
         found = _DIRECTIVE.match(line[start:]) if start is not None else None
-        if found is None or start is None:
+        if found is None or start is None or (comments is not None and (number, start + 1) not in comments):
             continue
         target: int | None = number
         if found[1] == "ignore-file":
@@ -62,6 +68,15 @@ def directives(path: str, text: str) -> Iterator[Directive]:
             target = next((n for n in range(number + 1, len(lines) + 1) if _is_content(lines[n - 1])), number)
         rules = tuple(name for name in re.split(r"[\s,]+", found[2] or "") if name)
         yield Directive(path, number, start + 1, len(line.rstrip()) + 1, target, rules, found[3])
+
+
+def python_comments(text: str) -> set[tuple[int, int]] | None:
+    """Line and column of every comment of a Python text, ``None`` where it is no Python."""
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError, ValueError, RecursionError):
+        return None
+    return {(token.start[0], token.start[1] + 1) for token in tokens if token.type == tokenize.COMMENT}
 
 
 def suppress(

@@ -33,8 +33,9 @@ def render_github(report: Report) -> str:
 
 
 def _annotation(finding: Finding, command: str) -> str:
-    properties = {"file": visible(finding.path), "line": str(finding.line), "title": f"reviewbot: {finding.rule}"}
-    if finding.end_line == finding.line:
+    properties = {"file": visible(finding.path), "line": str(finding.line)} if finding.path != "." else {}
+    properties["title"] = f"reviewbot: {finding.rule}"
+    if finding.end_line == finding.line and finding.path != ".":
         properties["col"] = str(finding.column)  # without an end: a range to the end of the file is not shown
     body = [visible(finding.message)]
     body.extend(f"{visible(other.site.path)}:{other.site.line}: {visible(other.message)}" for other in finding.related)

@@ -15,7 +15,7 @@ from reviewbot.documents.shell_syntax import (
 )
 from reviewbot.trace import arithmetic, conditions, expand
 from reviewbot.trace.control import Bound, Break, Continue, Control, Exit, Fork, Return, Stop
-from reviewbot.trace.effects import Assign, Assume, Edit, Effect, Enter, Exec, Limit, Located, Submit, Variable
+from reviewbot.trace.effects import Assign, Assume, Edit, Effect, Enter, Exec, Limit, Located, Missing, Submit, Variable
 from reviewbot.trace.environment import Environment
 from reviewbot.trace.files import FileText, LineOrigin
 from reviewbot.trace.protocol import CommandTable, FileSystem, Invocation, Outcome
@@ -84,12 +84,14 @@ class Evaluator:
         self.directories: list[str] = []
         self.integers: frozenset[str] = frozenset()
         self.readonly: frozenset[str] = frozenset()
+        self.marked: frozenset[str] = frozenset()  # exported, but not set yet
         self.status: int | None = 0
-        self.pipe_status: tuple[int | None, ...] = (0,)
+        self.pipe_status: tuple[int | None, ...] = ()  # empty: of one command, whose status it is
         self.place = Place("", 0)
         self.line = 1
         self.ignoring = 0  # > 0 where ``set -e`` is not looked at
         self.loops = 0
+        self.polling = False  # the innermost loop sleeps: it waits for something
         self.depth = 0
         self.arms = 0  # depth of arms that are being tried
         self.scripts = 0  # depth of child shells that run files
@@ -97,6 +99,9 @@ class Evaluator:
         self.commands_run = 0
         self.mutations = 0
         self.slept = 0
+        self.serving = 0  # 1: something runs in the background, 2: it was waited for, 3: a program ran in front since
+        self.cleaning = False  # in an EXIT trap
+        self.aside = False  # in a bench script that runs in the background
         self.substitutions = 0
         self.why = ""
         self.last_output = ""
@@ -131,6 +136,11 @@ class Evaluator:
 
     def emit(self, effect: Effect) -> None:
         self.effects.append(effect)
+        if isinstance(effect, Exec):
+            if effect.background:
+                self.serving = max(self.serving, 1)
+            elif self.serving == 2 and effect.argv[1:2] not in (("-c",), ("-",)):
+                self.serving = 3
         if isinstance(effect, Submit) and self.context.stop == "submit":
             raise Stop("submit", effect.site)
 
@@ -298,6 +308,8 @@ class Evaluator:
             return self.hole(f"{name}[...]", self.site_now) if array.items else None
         if number < 0:
             number += 1 + max((key for key in array.items if isinstance(key, int)), default=-1)
+        if array.open and number not in array.items:
+            return self.hole(f"{name}[{number}]", self.site_now)
         return array.items.get(number)
 
     def _subscript(self, index: str) -> int | None:
@@ -309,7 +321,7 @@ class Evaluator:
 
     def _special_array(self, name: str) -> Array | None:
         if name == "PIPESTATUS":
-            return Array({i: self._status_text(status) for i, status in enumerate(self.pipe_status)}, False, None)
+            return Array({i: self._status_text(status) for i, status in enumerate(self.pipe_status or (self.status,))}, False, None)
         if name == "FUNCNAME":
             return Array(dict(enumerate([call[0] for call in reversed(self.calls)] + ["main"])), False, None) if self.calls else None
         if name == "BASH_SOURCE":
@@ -419,7 +431,7 @@ class Evaluator:
                 keep = old.exported
             over = old.over if old.site == site else old
         if keep is None or (not keep and "a" in self.options and exported is None):
-            keep = "a" in self.options
+            keep = "a" in self.options or name in self.marked
         depth = 0 if over is None else over.depth + 1
         if depth > 60:
             over, depth = None, 0
@@ -466,8 +478,8 @@ class Evaluator:
         self.variables[name] = Array(items, associative, site)
         self.mutations += 1
 
-    def set_array(self, name: str, values: Sequence[str], site: Site | None, associative: bool = False) -> None:
-        self.variables[self.resolve(name)] = Array(dict(enumerate(values)), associative, site)
+    def set_array(self, name: str, values: Sequence[str], site: Site | None, unknown: bool = False) -> None:
+        self.variables[self.resolve(name)] = Array(dict(enumerate(values)), False, site, open=unknown)
         self.mutations += 1
 
     def unset(self, name: str, index: str | None = None) -> None:
@@ -581,8 +593,8 @@ class Evaluator:
 
     def message(self) -> str:
         """The last line that was printed where nobody collects it."""
-        for line in reversed(self.last_output.rstrip().split("\n")):
-            if line.strip():
+        for line in reversed(expand.unescape(self.last_output[-5000:]).rstrip().split("\n")):
+            if line.strip(" ?\t"):
                 return line.strip()[:500]
         return ""
 
@@ -677,13 +689,13 @@ class Evaluator:
             self.variables.copy(), self.functions.copy(), [frame.copy() for frame in self.frames], self.calls.copy(), self.positional.copy(),
             self.name, self.cwd, self.options.copy(), self.traps.copy(), self.fds, self.directories.copy(), self.integers, self.readonly,
             self.place, self.line, self.ignoring, self.loops, self.depth, self.inside, self.detached, self.last_pid, self.background,
-            self.scripts, self._export_cache,
+            self.scripts, self._export_cache, self.marked,
         )
 
     def _set_state(self, state: tuple[Any, ...], copy: bool = False) -> None:
         (self.variables, self.functions, self.frames, self.calls, self.positional, self.name, self.cwd, self.options, self.traps, self.fds,
          self.directories, self.integers, self.readonly, self.place, self.line, self.ignoring, self.loops, self.depth, self.inside,
-         self.detached, self.last_pid, self.background, self.scripts, self._export_cache) = state
+         self.detached, self.last_pid, self.background, self.scripts, self._export_cache, self.marked) = state
         if copy:
             self.variables = self.variables.copy()
             self.functions = self.functions.copy()
@@ -735,6 +747,7 @@ class Evaluator:
         if not text:
             return
         status = self.status
+        self.cleaning = True
         try:
             self.run_here(text, self.site_now)
             self.status = status
@@ -773,7 +786,7 @@ class Evaluator:
 
     def process_substitution(self, part: ProcessSubstitution) -> str:
         self._temporaries += 1
-        path = f"/dev/fd/p{self._temporaries}"
+        path = f"/proc/self/fd/p{self._temporaries}"
         if part.direction != "<":
             self.limit("output into a process substitution is not followed", self.site(part.line))
             return "/dev/null"
@@ -836,6 +849,7 @@ class Evaluator:
             return
         self.line = node.line
         name = argv[0]
+        self.pipe_status = ()
         if name == "exec":
             self._exec(node, argv)
         elif node.assignments:
@@ -884,9 +898,11 @@ class Evaluator:
         old = self.variables.get(name)
         associative = isinstance(old, Array) and old.associative
         items: dict[int | str, str] = {}
+        unknown = False
         if item.append:
             if isinstance(old, Array):
                 items = dict(old.items)
+                unknown = old.open
             elif isinstance(old, Variable):
                 items = {0: self.lookup(name) or ""}
         position = 1 + max((key for key in items if isinstance(key, int)), default=-1)
@@ -904,11 +920,12 @@ class Evaluator:
                     items[value] = ""
             else:
                 for value in expand.words(self, (word,), -1):
+                    unknown = unknown or (not is_known(value) and any(getattr(part, "quoted", True) is False for part in word.parts))
                     items[position] = value if isinstance(value, Located) else Located(value, where)
                     position += 1
         if not associative and any(subscript is not None for subscript, _ in item.array):
             items = dict(sorted(items.items(), key=lambda pair: pair[0] if isinstance(pair[0], int) else 0))
-        self.variables[name] = Array(items, associative, site)
+        self.variables[name] = Array(items, associative, site, open=unknown)
         self._export_cache = None
         self.mutations += 1
 
@@ -965,6 +982,11 @@ class Evaluator:
         self.external(argv, self.site(line))
 
     def call_function(self, function: Definition, argv: Sequence[str], site: Site) -> None:
+        if not all(map(is_known, argv)) and sum(call[0] == function.name for call in self.calls) > 1:
+            self.assume(f"{function.name} calls itself no more", site)
+            self.status = None
+            self.why = f"status of {function.name}"
+            return
         self._nest()
         positional, place, line = self.positional, self.place, self.line
         self.positional = list(argv[1:])
@@ -1036,9 +1058,26 @@ class Evaluator:
     def _program(self, argv: Sequence[str], site: Site) -> Outcome:
         source = self.fds.get(0)
         text = source.text[source.position:] if isinstance(source, Source) else None
-        self.emit(Exec(tuple(argv), self.environment(), self.cwd, site, self.background, text, True, self.inside))
+        self.emit(Exec(tuple(argv), self.environment(), self.cwd, site, self.background, text, True, self.inside, self._written(argv)))
         self.why = f"status of {' '.join(argv)}"[:300]
         return Outcome(None, self.hole(f"output of {argv[0].rpartition('/')[2]}", site))
+
+    def _written(self, argv: Sequence[str]) -> dict[str, FileText]:
+        """Texts of files that the words of an argv name and that the script wrote itself, by the name as given."""
+        found: dict[str, FileText] = {}
+        for word in argv[1:]:
+            name = word.partition("=")[2] if word.startswith("-") else word
+            if "." not in name or len(name) > 300:  # a configuration file has an ending
+                continue
+            path = self.absolute(name)
+            if self.files.kind(path) == "file" and self.files.written(path) and (content := self.files.read_text(path)) is not None:
+                found[name] = content
+        return found
+
+    def missing(self, name: str, program: str, site: Site) -> None:
+        """Record that ``program`` needs a file that is known not to exist."""
+        path = self.files.real(self.absolute(name))
+        self.emit(Missing(path.removeprefix(self.settings.workspace + "/"), name, program, site))
 
     def _script_outcome(self, argv: Sequence[str], site: Site) -> Outcome | None:
         path = self.absolute(argv[0])
@@ -1052,6 +1091,7 @@ class Evaluator:
                 return self.run_script(path, argv[1:], site, shown=argv[0])
             return None
         if kind == "missing" and argv[0].rpartition("/")[2] not in self.context.commands:
+            self.missing(argv[0], "bash", site)
             return Outcome(127, "", f"{argv[0]}: No such file or directory\n")
         return None
 
@@ -1086,6 +1126,7 @@ class Evaluator:
         if words and words[0] != "-s":
             path = self.absolute(words[0])
             if self.files.kind(path) == "missing":
+                self.missing(words[0], argv[0], site)
                 return Outcome(127, "", f"{words[0]}: No such file or directory\n")
             if self.files.read_text(path) is None:
                 return self._program(argv, site)
@@ -1228,6 +1269,10 @@ class Evaluator:
             pairs = tuple(f"{host}:{container}" for host, container in mounts)
             self.emit(Enter(where, tuple(argv), by, image, pairs, self.environment(), site))
             content = self.files.read_text(target)
+            if content is None and self.files.kind(target) == "missing":
+                self.missing(path, by, site)
+                outcome.append(Outcome(127, "", f"{path}: No such file or directory\n"))
+                return
             if content is None:
                 outcome.append(Outcome(None, self.hole(f"output of {where}", site)))
                 return
@@ -1237,12 +1282,19 @@ class Evaluator:
             outcome.append(self._child(script, place, path, self._script_arguments(path, argv), None, None, None))
 
         outer = not self.inside
-        self.subshell(body)
+        aside, self.aside = self.aside, self.aside or background
+        try:
+            self.subshell(body)
+        finally:
+            self.aside = aside
         result = outcome[0] if outcome else Outcome(self.status)
         if outer and not background and self.context.stop == "submit":
             started = any(isinstance(effect, Exec) and effect.background for effect in self.effects[before:])
             refused = bool(result.status) and not started
-            raise Stop("refused" if refused else "script", self.exit_site or site if refused else site, result.status)
+            gone = isinstance(self.effects[-1], Missing)
+            if gone:
+                self.exit_message = result.stderr.strip()
+            raise Stop("refused" if refused else "script", (site if gone else self.exit_site or site) if refused else site, result.status)
         return result
 
     @staticmethod
@@ -1500,6 +1552,7 @@ class Evaluator:
         self.status = 0
         site = self.site(node.line)
         self.loops += 1
+        polling, self.polling = self.polling, sleeps(node.body)
         try:
             for value in values:
                 self.tick(node.line)
@@ -1515,6 +1568,7 @@ class Evaluator:
                         raise Continue(end.levels - 1) from None
         finally:
             self.loops -= 1
+            self.polling = polling
 
     def _arith_for(self, node: ArithFor) -> None:
         def number(expression: Any) -> int | None:
@@ -1553,6 +1607,7 @@ class Evaluator:
 
     def _loop(self, line: int, test: Callable[[], int | None], body: Block, step: Callable[[], object] | None, constant: bool) -> None:
         self.loops += 1
+        polling_outside, self.polling = self.polling, sleeps(body)
         iterations = 0
         status: int | None = 0
         try:
@@ -1562,6 +1617,8 @@ class Evaluator:
                 files = self.files.snapshot()
                 answer = test()
                 if answer is None:
+                    if self.serving == 1:
+                        self.serving = 2
                     self.assume(f"{self.written(line)}: the loop ends here", self.site(line))
                     break
                 if answer:
@@ -1594,6 +1651,7 @@ class Evaluator:
                     break
         finally:
             self.loops -= 1
+            self.polling = polling_outside
         self.status = status
 
     def _case(self, node: Case) -> None:
@@ -1673,7 +1731,7 @@ class Evaluator:
                other_refuses: bool = False) -> None:
         """Goes on behind a condition that nobody can know: by the guard rule, by joining both arms, or by forking."""
         site = self.site(line)
-        question = (site, why, len(self.calls))
+        question = (site, self._without_identity(why), len(self.calls))
         chosen = self.decisions.get(question)
         if chosen is not None:
             self.assume(f"{why or self.written(line)}: taken for {'true' if chosen == 0 else 'false'}", site)
@@ -1707,20 +1765,35 @@ class Evaluator:
         if _is_refusal(second_end) and not _is_refusal(first_end):
             self._take(start, first, first_effects, Assume(f"{text}: taken for true", site), first_end)
             return
-        if self.loops and _ends_poll(first_end) and second_end is None and first.mutations == before.mutations:
+        if self.loops and _ends_poll(first_end) and second_end is None and (self.polling or first.mutations == before.mutations):
+            if self.serving == 1:
+                self.serving = 2
             self._take(start, first, first_effects, Assume(f"{text}: true some day", site), first_end)
             return
-        if self.loops and _ends_poll(second_end) and first_end is None and self.mutations == first.mutations:
+        if self.loops and _ends_poll(second_end) and first_end is None and (self.polling or self.mutations == first.mutations):
             self.effects.insert(start, Assume(f"{text}: false some day", site))
             assert second_end is not None
             raise second_end
         same = first_end is second_end is None or (first_end is not None and second_end is not None and first_end.same(second_end))
         weighty = any(isinstance(effect, (Submit, Enter)) for effect in (*first_effects, *second_effects))
         if not same or weighty or not self._join(before, first, line, why):
+            if not weighty and (self.cleaning or self.aside or (self.inside and self.serving == 3)):
+                # one way is enough behind the measurement, and in a process beside the script
+                if (second_end is not None and first_end is None) or isinstance(first_end, Break):
+                    self._take(start, first, first_effects, Assume(f"{text}: taken for true", site), first_end)
+                    return
+                self.effects.insert(start, Assume(f"{text}: taken for false", site))
+                if second_end is not None:
+                    raise second_end
+                return
             raise Fork(question, 2)
         self.effects[start:] = [_uncertain(effect) for effect in (*first_effects, *second_effects)]
         if first_end is not None:
             raise first_end
+
+    def _without_identity(self, text: str) -> str:
+        """``text`` with holes named: the same question about another hole of the same kind (the next round of a poll) has the same answer."""
+        return text if is_known(text) else HOLE.sub(lambda found: f"<{self.holes.of(found.group()).label}>", text)
 
     def _take(self, start: int, state: _Frozen, effects: list[Effect], assumption: Assume, end: Control | None) -> None:
         self._thaw(state)
@@ -1741,8 +1814,11 @@ class Evaluator:
         old: dict[str, Slot] = state[0]
         # functions, calls, positional parameters, name, working directory, options, traps, directory stack
         here = self._state()
-        for number in (1, 3, 4, 5, 6, 7, 8, 10, 11, 12):
+        for number in (1, 3, 4, 5, 6, 7, 10, 11, 12):
             if state[number] != here[number]:
+                return False
+        for signal, text in state[8].items():
+            if self.traps.setdefault(signal, text) != text:
                 return False
         if [frame.keys() for frame in state[2]] != [frame.keys() for frame in self.frames]:
             for mine, theirs in zip(self.frames, state[2]):
@@ -1774,7 +1850,7 @@ class Evaluator:
                 return None
             items = {key: value if value == two.items[key] else Located(self.one_of([value, two.items[key]], name, line), _site_of(value, two.site))
                      for key, value in one.items.items()}
-            return Array(items, one.associative, two.site)
+            return Array(items, one.associative, two.site, open=one.open or two.open)
         if isinstance(one, Reference) or isinstance(two, Reference):
             return two if one == two else None
         for item in (one, two):
@@ -1873,6 +1949,43 @@ def refuses(body: Block) -> bool:
         _REFUSALS.clear()
     _REFUSALS[key] = (last, answer)
     return answer
+
+
+_SLEEPS: dict[int, tuple[object, bool]] = {}
+
+
+def sleeps(body: Block) -> bool:
+    """Whether a loop body calls ``sleep`` somewhere."""
+    if not body:
+        return False
+    key = id(body[0])
+    found = _SLEEPS.get(key)
+    if found is not None and found[0] is body[0]:
+        return found[1]
+    answer = any(_sleeps(statement, 0) for statement in body)
+    if len(_SLEEPS) > 50_000:
+        _SLEEPS.clear()
+    _SLEEPS[key] = (body[0], answer)
+    return answer
+
+
+def _sleeps(node: Statement, depth: int) -> bool:
+    if depth > 30:
+        return False
+    inner: list[Statement] = []
+    if isinstance(node, Simple):
+        return bool(node.words) and node.words[0].static == "sleep"
+    if isinstance(node, AndOr):
+        inner = [node.first, *(statement for _, statement in node.rest)]
+    elif isinstance(node, Pipeline):
+        inner = list(node.parts)
+    elif isinstance(node, If):
+        inner = [statement for _, body in node.arms for statement in body] + list(node.otherwise or ())
+    elif isinstance(node, Case):
+        inner = [statement for arm in node.arms for statement in arm.body]
+    elif isinstance(node, (Group, Subshell)):
+        inner = list(node.body)
+    return any(_sleeps(statement, depth + 1) for statement in inner)
 
 
 def _refuses(last: Statement) -> bool:

@@ -27,7 +27,9 @@ Given = Union[str, Hole]
 Upstream = Callable[[Union[str, None]], Union[Tree, None]]
 
 # What every machine has; its value is not known unless the job says so.
-_MACHINE = ("HOME", "USER", "LOGNAME", "HOSTNAME", "PATH", "SHELL")
+_MACHINE = (
+    "HOME", "USER", "LOGNAME", "HOSTNAME", "PATH", "SHELL", "GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY", "RUNNER_TEMP",
+)
 _RECURSION = 12_000
 
 
@@ -129,14 +131,14 @@ _SHARED = ParseCache()
 def trace_script(
     script_text: str, path: str, line_offset: int, environment: Mapping[str, Given], tree: Tree, *,
     upstreams: Mapping[str, Upstream] | None = None, settings: TraceSettings | None = None, stop: str = "submit",
-    cache: ParseCache | None = None, commands: CommandTable | None = None,
+    cache: ParseCache | None = None, commands: CommandTable | None = None, options: frozenset[str] = frozenset("e"),
 ) -> Trace:
     """Evaluates a script (the text of a workflow step) in a checkout of ``tree``.
 
     ``path`` and ``line_offset`` say where the text stands: line *n* of it is line *n* + ``line_offset`` of ``path``. ``environment`` is all that
     the job sets; a ``Hole`` stands for a value that is not known. ``upstreams`` gives the files of other repositories by URL and ref. With ``stop``
     ``submit`` a path ends at the first job it submits, or when the bench script that it enters has ended; with ``end`` it goes on to
-    its end. Never raises on any script.
+    its end. ``options`` are those of the shell at the start (a workflow step runs in ``bash -e``). Never raises on any script.
     """
     settings = settings or TraceSettings()
     cache = cache or _SHARED
@@ -170,13 +172,14 @@ def trace_script(
     if limit < _RECURSION:
         sys.setrecursionlimit(_RECURSION)
     try:
-        return _all_paths(context, without_forged_holes(script_text), path, line_offset, tree, cache, given)
+        return _all_paths(context, without_forged_holes(script_text), path, line_offset, tree, cache, given, options)
     finally:
         if limit < _RECURSION:
             sys.setrecursionlimit(limit)
 
 
-def _all_paths(context: Context, text: str, path: str, offset: int, tree: Tree, cache: ParseCache, given: Mapping[str, Given]) -> Trace:
+def _all_paths(context: Context, text: str, path: str, offset: int, tree: Tree, cache: ParseCache, given: Mapping[str, Given],
+               options: frozenset[str]) -> Trace:
     script = context.parse(text, path)
     place = Place(path, offset, None, tuple(script.text.split("\n")), "")
     settings = context.settings
@@ -188,6 +191,7 @@ def _all_paths(context: Context, text: str, path: str, offset: int, tree: Tree, 
         decisions = waiting.pop()
         files = VirtualFiles(tree, settings.workspace, cache=cache.texts, bound=settings.bounds.text)
         shell = Evaluator(context, files, decisions)
+        shell.options.update(options)
         try:
             found = _run(shell, script, place)
         except Fork as fork:
@@ -204,6 +208,9 @@ def _all_paths(context: Context, text: str, path: str, offset: int, tree: Tree, 
             files_read |= files.files_read()
         if not any(_equal(found, other) for other in paths):
             paths.append(found)
+    if any(item.outcome in ("submit", "script") for item in paths):
+        # an undecided condition one way of which only leads to a refusal is taken for the other, as where both ways stand side by side
+        paths = [item for item in paths if item.outcome != "refused"]
     if not complete:
         site = Site(path, 1 + offset)
         note = Limit(f"more than {settings.bounds.paths} paths", site)

@@ -291,6 +291,9 @@ frontend: {type: vllm, enable_multiple_frontends: false}
         ("1", "a: 1", "v1.0.38", "resources.agg_nodes"),
         ("1", "a: 1", "v1.0.36", None),
         ("2", "a: 1", "v1.0.68", "frontend.type"),
+        ("2", "a: 1", None, None),
+        ("0", "a: 1", None, "frontend.type"),
+        ("1", "headless: true", None, None),
         ("1", "headless: true", "v1.0.68", "backend.vllm_config.aggregated.headless"),
         ("1", "headless: true", "v1.0.67", None),  # per_gpu was the default there
     ],
@@ -381,6 +384,13 @@ def test_keep_gives_the_recipe_behind_its_errors() -> None:
     found = load(V1.replace("health_check:", "helth_check:"), keep=True)
     assert [type(item) for item in found] == [RecipeError, Recipe]
     assert isinstance(found[0], RecipeError) and "did you mean `health_check`" in found[0].message
+
+
+def test_a_fragment_lacks_blocks() -> None:
+    text = V2.replace("model: {path: toy-model, container: toy-image, precision: fp4}\n", "")
+    assert [item.key for item in errors(text)] == ["model"]
+    assert _bare(one(text, partial=True).isl) == 8192
+    assert errors(text.replace("roles:", "rolls:"), partial=True)
 
 
 def test_speed() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -156,7 +158,8 @@ def test_nodes_by_line_and_paths_by_node() -> None:
     entry = entry_at(document, 11)
     assert entry is not None and entry[1] == ("d",)
     several = parse_yaml(b"a: 1\n---\n- b\n")
-    assert path_of(several, several.documents[1].items[0]) == (1, 0)  # type: ignore[union-attr]
+    second = several.documents[1]
+    assert isinstance(second, Sequence) and path_of(several, second.items[0]) == (1, 0)
 
 
 def test_several_documents_and_none() -> None:
@@ -268,3 +271,10 @@ def test_differences_between_the_versions_of_yaml() -> None:
         (4, "on", True, "on"),
     ]
     assert yaml12_differences(b"[broken") == []
+
+
+def test_a_python_without_libyaml_is_refused_loudly() -> None:
+    program = "import yaml; yaml.__with_libyaml__ = False; import reviewbot.documents.yaml"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "libyaml" in done.stderr.splitlines()[-1]

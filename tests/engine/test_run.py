@@ -52,13 +52,15 @@ def test_runs_are_not_made_for_rules_that_do_not_need_them():
 
 def test_problems_of_documents():
     problems = [
-        ("a.yaml", Problem("yaml-syntax", "a colon is missing", Span(2, 1, 2, 3), fatal=True)),
+        ("a.yaml", Problem("yaml-syntax", "a colon is missing", Span(2, 1, 2, 3))),
         ("b.sh", Problem("shell-syntax", "a quote is open", Span(1, 1, 1, 2))),
         ("c.yaml", Problem("duplicate-key", "not about reading", Span(1, 1, 1, 2))),
     ]
     result = checked(context(problems=[*problems, problems[0]]))
     assert [(f.path, f.level) for f in result.findings] == [("a.yaml", Level.ERROR), ("b.sh", Level.WARNING)]
-    assert result.incomplete
+    assert not result.incomplete
+    unread = ("d.yaml", Problem("outside", "leaves the repository", Span(1, 1, 1, 1), fatal=True))
+    assert checked(context(problems=[unread])).incomplete
 
 
 def test_one_cause_is_one_finding():

@@ -4,7 +4,7 @@ import pytest
 
 from reviewbot.engine.model import Level, Rule
 from reviewbot.engine.own_rules import OWN_RULES
-from reviewbot.engine.suppress import directives, suppress
+from reviewbot.engine.suppress import directives, python_comments, suppress
 from tests.support import finding
 
 KNOWN = {name: Rule(name, Level.ERROR) for name in ("bad-word", "row-refused")} | {"strict": Rule("strict", Level.ERROR, ignorable=False)}
@@ -34,6 +34,12 @@ KNOWN |= {module.name: module.rule for module in OWN_RULES}
 )
 def test_directives(text: str, expected: list[tuple[int | None, tuple[str, ...], str]]):
     assert [(d.target, d.rules, d.reason) for d in directives("a.yaml", text)] == expected
+
+
+def test_text_that_looks_like_a_comment_is_none():
+    text = '"""\n# reviewbot: ignore[a] in a docstring\n"""\nx = 1  # reviewbot: ignore[b] real\n'
+    assert [d.rules for d in directives("a.py", text, python_comments(text))] == [("b",)]
+    assert python_comments("(") is None
 
 
 def about(text: str, *findings, **more):  # type: ignore[no-untyped-def]
