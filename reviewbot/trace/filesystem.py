@@ -19,6 +19,7 @@ from reviewbot.trace.files import FileText, LineOrigin
 from reviewbot.trace.values import HOLE, without_forged_holes
 from reviewbot.tree import Tree, TreeError
 
+_DEVICES = frozenset(("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/urandom"))
 _MAX_CHAIN = 12
 _MAX_ALIASES = 50
 _MAX_WALK = 50_000
@@ -150,7 +151,12 @@ class VirtualFiles:
     """The file system of one trace. ``workspace`` is where the repository lies; ``bound`` the largest text, in characters."""
 
     def __init__(
-        self, tree: Tree | None, workspace: str, *, cache: TextCache | None = None, bound: int = 16_000_000,
+        self,
+        tree: Tree | None,
+        workspace: str,
+        *,
+        cache: TextCache | None = None,
+        bound: int = 16_000_000,
         directories: Callable[[str], bool | None] | None = None,
     ) -> None:
         self._cache = cache if cache is not None else TextCache()
@@ -224,7 +230,7 @@ class VirtualFiles:
 
     def write(self, path: str, content: FileText | None) -> None:
         path = self._real(path)
-        if path.startswith("/dev/"):
+        if path in _DEVICES:
             return
         before = self._file(self._maps, path)
         self._parents(path)
@@ -257,7 +263,7 @@ class VirtualFiles:
 
     def remove(self, path: str) -> None:
         path = self._real(path)
-        if path == "/" or path.startswith("/dev/"):
+        if path == "/" or path in _DEVICES:
             return
         self._clear(path)
         self._put(path, _GONE)
@@ -269,7 +275,7 @@ class VirtualFiles:
 
     def copy_file(self, source: str, target: str) -> None:
         source, target = self._real(source), self._real(target)
-        if target.startswith("/dev/"):
+        if target in _DEVICES:
             return
         file = self._file(self._maps, source)
         if file is None:

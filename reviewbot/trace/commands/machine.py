@@ -136,7 +136,7 @@ def _program(invocation: Invocation, path: str) -> None:
 
 
 def virtual_environment(invocation: Invocation, directory: str) -> None:
-    """The files of a virtual environment that scripts ask for; nobody knows which others an installation will put there."""
+    """A virtual environment: the files that scripts ask for are there, and any other that an install may bring."""
     shell = invocation.shell
     root = shell.absolute(directory)
     shell.files.mount(root, None)
@@ -145,7 +145,18 @@ def virtual_environment(invocation: Invocation, directory: str) -> None:
         _program(invocation, posixpath.join(root, "bin", name))
 
 
-_UV_VALUES = {"--python", "-p", "--prompt", "--index-url", "--cache-dir", "--directory", "--project", "--index-strategy", "--extra-index-url", "--color"}
+_UV_VALUES = {
+    "--python",
+    "-p",
+    "--prompt",
+    "--index-url",
+    "--cache-dir",
+    "--directory",
+    "--project",
+    "--index-strategy",
+    "--extra-index-url",
+    "--color",
+}
 
 
 def uv(invocation: Invocation) -> Outcome:

@@ -12,15 +12,61 @@ from reviewbot.trace.effects import Exec, Submit
 from reviewbot.trace.filesystem import written
 from reviewbot.trace.protocol import Invocation, Outcome
 
-_ALLOCATIONS = "/run/reviewbot/allocations"  # jobs that the script made by salloc: name and id, one a line
+_ALLOCATIONS = "/run/reviewbot/allocations"  # jobs that the script made by salloc: name, id and number of nodes, one a line
+_NODE_LISTS = "/run/reviewbot/nodes"  # a file for every list of nodes that squeue printed: their number
 
 _SHORT_VALUES = "ApNnctJwxoeiGDmCdqMLBTWS"
 _LONG_FLAGS = frozenset(
-    """exclusive no-shell overlap label unbuffered pty verbose quiet no-kill no-container-mount-home container-mount-home container-remap-root
-    no-container-remap-root container-writable container-readonly no-container-entrypoint container-entrypoint kill-on-bad-exit hold immediate
-    multi-prog oversubscribe overcommit preserve-env propagate share contiguous spread-job use-min-nodes whole disable-status requeue no-requeue
-    test-only parsable get-user-env reboot help usage version wait exact external-launcher interactive container-entrypoint-log nice
-    no-container-entrypoint-log no-bell""".split()
+    [
+        "exclusive",
+        "no-shell",
+        "overlap",
+        "label",
+        "unbuffered",
+        "pty",
+        "verbose",
+        "quiet",
+        "no-kill",
+        "no-container-mount-home",
+        "container-mount-home",
+        "container-remap-root",
+        "no-container-remap-root",
+        "container-writable",
+        "container-readonly",
+        "no-container-entrypoint",
+        "container-entrypoint",
+        "kill-on-bad-exit",
+        "hold",
+        "immediate",
+        "multi-prog",
+        "oversubscribe",
+        "overcommit",
+        "preserve-env",
+        "propagate",
+        "share",
+        "contiguous",
+        "spread-job",
+        "use-min-nodes",
+        "whole",
+        "disable-status",
+        "requeue",
+        "no-requeue",
+        "test-only",
+        "parsable",
+        "get-user-env",
+        "reboot",
+        "help",
+        "usage",
+        "version",
+        "wait",
+        "exact",
+        "external-launcher",
+        "interactive",
+        "container-entrypoint-log",
+        "nice",
+        "no-container-entrypoint-log",
+        "no-bell",
+    ]
 ) - {"wait"}
 
 
@@ -84,7 +130,17 @@ def exported(text: str | None) -> tuple[dict[str, str], bool]:
     return added, "ALL" not in names
 
 
-_WRAPPERS = {"env": "uC", "timeout": "ks", "stdbuf": "ioe", "nice": "n", "nohup": "", "numactl": "NmCilp", "exec": "", "time": "", "sudo": "ugCh"}
+_WRAPPERS = {
+    "env": "uC",
+    "timeout": "ks",
+    "stdbuf": "ioe",
+    "nice": "n",
+    "nohup": "",
+    "numactl": "NmCilp",
+    "exec": "",
+    "time": "",
+    "sudo": "ugCh",
+}
 
 
 def script_of(words: Sequence[str]) -> tuple[str | None, dict[str, str], str | None]:
@@ -118,21 +174,38 @@ def script_of(words: Sequence[str]) -> tuple[str | None, dict[str, str], str | N
 
 
 def launched(
-    invocation: Invocation, by: str, inner: Sequence[str], *, image: str | None, mounts: Sequence[tuple[str, str]], environment: dict[str, str],
-    only: bool, cwd: str | None,
+    invocation: Invocation,
+    by: str,
+    inner: Sequence[str],
+    *,
+    image: str | None,
+    mounts: Sequence[tuple[str, str]],
+    environment: dict[str, str],
+    only: bool,
+    cwd: str | None,
 ) -> Outcome:
     """The inner command of ``srun`` and ``docker run``: a script is entered, anything else recorded."""
     shell = invocation.shell
     script, added, text = script_of(inner)
     environment = {**environment, **added}
     if script is None and text is not None:
-        found = re.fullmatch(r"\s*(?:cd\s+(?P<cd>[^\s;&|]+)\s*(?:&&|;)\s*)?(?:exec\s+)?(?:bash|sh)\s+(?P<script>[^\s;&|<>'\"$()]+)\s*", text)
+        found = re.fullmatch(
+            r"\s*(?:cd\s+(?P<cd>[^\s;&|]+)\s*(?:&&|;)\s*)?(?:exec\s+)?(?:bash|sh)\s+(?P<script>[^\s;&|<>'\"$()]+)\s*", text
+        )
         if found is not None:
             script = found["script"]
             cwd = found["cd"] or cwd
     if script is not None:
         return shell.enter(
-            script, invocation.argv, invocation.site, by=by, image=image, mounts=mounts, environment=environment, only=only, cwd=cwd,
+            script,
+            invocation.argv,
+            invocation.site,
+            by=by,
+            image=image,
+            mounts=mounts,
+            environment=environment,
+            only=only,
+            cwd=cwd,
             background=invocation.background,
         )
     stdin = invocation.stdin() if invocation.has_stdin else None
@@ -146,8 +219,14 @@ def srun(invocation: Invocation) -> Outcome:
     found = job_options(invocation.argv[1:])
     environment, only = exported(found.get("export"))
     return launched(
-        invocation, "srun", found.rest, image=found.get("container-image"), mounts=mounts_of(found.get("container-mounts")),
-        environment=environment, only=only, cwd=found.get("container-workdir", "chdir", "D"),
+        invocation,
+        "srun",
+        found.rest,
+        image=found.get("container-image"),
+        mounts=mounts_of(found.get("container-mounts")),
+        environment=environment,
+        only=only,
+        cwd=found.get("container-workdir", "chdir", "D"),
     )
 
 
@@ -161,9 +240,12 @@ def salloc(invocation: Invocation) -> Outcome:
     found = job_options(invocation.argv[1:])
     job = _job_id(invocation)
     name = found.get("job-name", "J") or ""
-    shell.files.append(_ALLOCATIONS, written(f"{name}\t{job}\n", invocation.site))
+    nodes = found.get("nodes", "N") or ""
+    shell.files.append(_ALLOCATIONS, written(f"{name}\t{job}\t{nodes}\n", invocation.site))
     if "no-shell" not in found.found and found.rest:
-        return shell.run(found.rest, invocation.site, environment={"SLURM_JOB_ID": job, "SLURM_JOBID": job}, background=invocation.background)
+        return shell.run(
+            found.rest, invocation.site, environment={"SLURM_JOB_ID": job, "SLURM_JOBID": job}, background=invocation.background
+        )
     return Outcome(0, "", f"salloc: Granted job allocation {job}\n")
 
 
@@ -172,8 +254,7 @@ def squeue(invocation: Invocation) -> Outcome:
     shell = invocation.shell
     words = list(invocation.argv[1:])
     content = shell.files.read_text(_ALLOCATIONS) if shell.files.kind(_ALLOCATIONS) == "file" else None
-    form = ""
-    name = ""
+    form = name = number = ""
     header = True
     understood = True
     pending = words
@@ -189,14 +270,21 @@ def squeue(invocation: Invocation) -> Outcome:
                 form = value
             elif option in ("-n", "--name"):
                 name = value
+            elif option in ("-j", "--jobs"):
+                number = value
         elif option == "--me":
             continue
         else:
             understood = False
-    if content is not None and understood and not header and form in ("%A", "%i") and name:
-        jobs = [line.partition("\t")[2] for line in content.text.splitlines() if line.partition("\t")[0] == name]
-        if jobs:
-            return Outcome(0, "".join(f"{job}\n" for job in reversed(jobs)))
+    if content is not None and understood and not header and (name or number):
+        rows = [line.split("\t") for line in content.text.splitlines()]
+        jobs = [row for row in rows if len(row) == 3 and (not name or row[0] == name) and (not number or row[1] == number)]
+        if jobs and form in ("%A", "%i") and name:
+            return Outcome(0, "".join(f"{row[1]}\n" for row in reversed(jobs)))
+        if len(jobs) == 1 and form == "%N":
+            nodes = shell.hole("list of nodes", invocation.site, nonempty=True)
+            shell.files.write(posixpath.join(_NODE_LISTS, nodes), written(jobs[0][2], invocation.site))
+            return Outcome(0, nodes + "\n")
     return Outcome(None, shell.hole(label(invocation), invocation.site))
 
 
@@ -216,20 +304,30 @@ def sbatch(invocation: Invocation) -> Outcome:
             log = target.replace("%j", job).replace("%A", job).replace("%J", job)
             if "%" not in log:
                 shell.files.write(shell.absolute(log), None)
-    shell.files.append(_ALLOCATIONS, written(f"{found.get('job-name', 'J') or ''}\t{job}\n", invocation.site))
+    name = found.get("job-name", "J") or ""
+    shell.files.append(_ALLOCATIONS, written(f"{name}\t{job}\t{found.get('nodes', 'N') or ''}\n", invocation.site))
     text = shell.files.read_text(path) if path else None
     stdin = None
     if script is None and "wrap" not in found.found and invocation.has_stdin:
         stdin = invocation.stdin()
         text = written(stdin, invocation.site)
-    shell.emit(
-        Submit("sbatch", invocation.argv, shell.environment(), shell.cwd, invocation.site, script, path, text)
-    )
+    shell.emit(Submit("sbatch", invocation.argv, shell.environment(), shell.cwd, invocation.site, script, path, text))
     return Outcome(0, f"{job}\n" if "parsable" in found.found else f"Submitted batch job {job}\n")
 
 
 _SRTCTL_VALUES = {
-    "-f", "--file", "--tags", "--setup-script", "-o", "--output", "--output-dir", "--set", "--config-dir", "-c", "--cluster-config", "--profile",
+    "-f",
+    "--file",
+    "--tags",
+    "--setup-script",
+    "-o",
+    "--output",
+    "--output-dir",
+    "--set",
+    "--config-dir",
+    "-c",
+    "--cluster-config",
+    "--profile",
 }
 
 
@@ -268,7 +366,18 @@ def srtctl(invocation: Invocation) -> Outcome:
     return Outcome(0, f"✅ Job {job} submitted!\n")
 
 
-def asked(invocation: Invocation) -> Outcome:
-    """``scontrol``, ``sinfo``, ``sacct``: unknown output."""
-    return Outcome(None, invocation.shell.hole(label(invocation), invocation.site))
+def scontrol(invocation: Invocation) -> Outcome:
+    """``scontrol show hostnames LIST`` knows how many names it prints where the allocation said so."""
+    shell = invocation.shell
+    if invocation.argv[1:3] == ("show", "hostnames") and len(invocation.argv) == 4:
+        path = posixpath.join(_NODE_LISTS, invocation.argv[3])
+        known = shell.files.read_text(path) if shell.files.kind(path) == "file" else None
+        if known is not None and known.text.isdigit() and 0 < int(known.text) <= 64:
+            names = [shell.hole(f"name of node {index}", invocation.site, nonempty=True) for index in range(int(known.text))]
+            return Outcome(0, "".join(f"{name}\n" for name in names))
+    return asked(invocation)
 
+
+def asked(invocation: Invocation) -> Outcome:
+    """``sinfo``, ``sacct`` and their like: unknown output."""
+    return Outcome(None, invocation.shell.hole(label(invocation), invocation.site))
