@@ -1826,15 +1826,17 @@ class Evaluator:
         if not self._join_files(first.files):
             return False
         initial: dict[str, Slot] = before.state[0]
-        for name in old.keys() | self.variables.keys():
-            one, two = old.get(name), self.variables.get(name)
-            if one is two:
-                continue
+        present = self.variables
+        differing = [name for name, slot in present.items() if old.get(name) is not slot]
+        differing.extend(name for name in old if name not in present)
+        for name in differing:
+            one, two = old.get(name), present.get(name)
             joined = self._join_slots(name, one, two, initial.get(name), line)
             if joined is None:
                 return False
-            self.variables[name] = joined
-        self._export_cache = None
+            present[name] = joined
+        if differing:
+            self._export_cache = None
         self._join_buffers(first, line)
         for source, position in first.sources:
             source.position = max(source.position, position)
