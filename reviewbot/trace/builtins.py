@@ -555,7 +555,7 @@ def _trap(sh: Evaluator, argv: list[str], site: Site) -> int | None:
     words = argv[1:]
     if words and words[0] == "--":
         words = words[1:]
-    if not words or words[0].startswith("-") and len(words[0]) > 1:
+    if not words or (words[0].startswith("-") and len(words[0]) > 1):
         return 0
     action = words[0]
     signals = words[1:] or [words[0]]

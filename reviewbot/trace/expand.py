@@ -82,7 +82,7 @@ def _brace_variants(parts: Sequence[Part]) -> list[tuple[Part, ...]]:
 class _Fields:
     """Collects the fields of one word."""
 
-    __slots__ = ("sh", "out", "pieces", "present", "glob", "ifs")
+    __slots__ = ("glob", "ifs", "out", "pieces", "present", "sh")
 
     def __init__(self, sh: Evaluator, out: list[str]) -> None:
         self.sh = sh

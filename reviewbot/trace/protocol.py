@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Optional, Protocol, Union
+from typing import Protocol, Union
 
 from reviewbot.documents.positions import Site
 from reviewbot.trace.effects import Effect, Variable
@@ -26,10 +26,10 @@ class Outcome:
     ``lines`` may give the origin of every line of ``stdout`` (``sed`` and ``cat`` on files know it), so that a redirect keeps provenance.
     """
 
-    status: Optional[int] = 0
+    status: int | None = 0
     stdout: str = ""
     stderr: str = ""
-    lines: Optional[tuple[LineOrigin, ...]] = None
+    lines: tuple[LineOrigin, ...] | None = None
 
 
 class FileSystem(Protocol):

@@ -10,8 +10,29 @@ from typing import Any
 
 from reviewbot.documents.positions import Site
 from reviewbot.documents.shell_syntax import (
-    AndOr, ArithCommand, ArithFor, Assignment, Background, Block, Broken, Case, Declaration, For, Function, Group, If, Pipeline,
-    ProcessSubstitution, Redirect, Script, Simple, Statement, Subshell, TestCommand, While, Word,
+    AndOr,
+    ArithCommand,
+    ArithFor,
+    Assignment,
+    Background,
+    Block,
+    Broken,
+    Case,
+    Declaration,
+    For,
+    Function,
+    Group,
+    If,
+    Pipeline,
+    ProcessSubstitution,
+    Redirect,
+    Script,
+    Simple,
+    Statement,
+    Subshell,
+    TestCommand,
+    While,
+    Word,
 )
 from reviewbot.trace import arithmetic, conditions, expand
 from reviewbot.trace.control import Bound, Break, Continue, Control, Exit, Fork, Return, Stop
@@ -20,7 +41,7 @@ from reviewbot.trace.environment import Environment
 from reviewbot.trace.files import FileText, LineOrigin
 from reviewbot.trace.protocol import CommandTable, FileSystem, Invocation, Outcome
 from reviewbot.trace.settings import TraceSettings
-from reviewbot.trace.state import NULL, TERMINAL, Array, Buffer, Definition, FileSink, Null, Place, Reference, Slot, Source, Stream
+from reviewbot.trace.state import NULL, TERMINAL, Array, Buffer, Definition, FileSink, Place, Reference, Slot, Source, Stream
 from reviewbot.trace.values import HOLE, Hole, Holes, is_known
 from reviewbot.tree import Tree
 
