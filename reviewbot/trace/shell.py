@@ -709,7 +709,8 @@ class Evaluator:
 
     def _state(self) -> tuple[Any, ...]:
         return (
-            self.variables.copy(), self.functions.copy(), [frame.copy() for frame in self.frames], self.calls.copy(), self.positional.copy(),
+            self.variables.copy(), self.functions.copy(), [frame.copy() for frame in self.frames], self.calls.copy(),
+                self.positional.copy(),
             self.name, self.cwd, self.options.copy(), self.traps.copy(), self.fds, self.directories.copy(), self.integers, self.readonly,
             self.place, self.line, self.ignoring, self.loops, self.depth, self.inside, self.detached, self.last_pid, self.background,
             self.scripts, self._export_cache, self.marked,
@@ -784,7 +785,8 @@ class Evaluator:
         self.substitutions += 1
         if len(body) == 1:
             only = body[0]
-            if type(only) is Simple and not only.words and len(only.redirects) == 1 and only.redirects[0].op == "<" and not only.assignments:
+            if type(only) is Simple and not only.words and not only.assignments and [item.op for item in only.redirects] == ["<"]:
+
                 source = self._input(self.text_of(only.redirects[0].target), self.fds)
                 self.status = 1 if source is None else 0
                 return source.rest().rstrip("\n") if isinstance(source, Source) else ""
@@ -1236,8 +1238,10 @@ class Evaluator:
         outcome = result[0] if result else Outcome(self.status)
         return Outcome(outcome.status, out.text() + outcome.stdout, err.text() + outcome.stderr, None if out.chunks else outcome.lines)
 
-    def enter(self, path: str, argv: Sequence[str], site: Site, *, by: str, image: str | None = None, mounts: Sequence[tuple[str, str]] = (),
-              environment: Mapping[str, str] | None = None, only: bool = False, cwd: str | None = None, background: bool = False) -> Outcome:
+    def enter(self, path: str, argv: Sequence[str], site: Site, *, by: str, image: str | None = None, mounts: Sequence[tuple[str,
+        str]] = (),
+              environment: Mapping[str, str] | None = None, only: bool = False, cwd: str | None = None,
+                  background: bool = False) -> Outcome:
         """See ``protocol.Shell.enter``."""
         outcome: list[Outcome] = []
         before = len(self.effects)
@@ -1268,7 +1272,8 @@ class Evaluator:
                     host = workspace  # the workspace was carried to the node by a way that is not followed
                 if host != container and (known or host == workspace):
                     self.files.alias(container, host)
-            if self.files.kind(workdir) == "unknown" and self.absolute(f"{workdir}/x") != path and self.files.kind(workspace) == "dir" and cwd:
+            if cwd and self.files.kind(workdir) == "unknown" and self.files.kind(workspace) == "dir":
+
                 self.files.alias(workdir, workspace)
             self.cwd = workdir
             self.inside = (*self.inside, by)
@@ -1512,7 +1517,8 @@ class Evaluator:
         self.subshell(run)
         self.background = saved
         self.line = node.line
-        self.last_pid = self.hole("process id", self.site(node.line), nonempty=True, numeric=True, witness=self.settings.witnesses.get("pid"))
+        self.last_pid = self.hole("process id", self.site(node.line), nonempty=True, numeric=True,
+            witness=self.settings.witnesses.get("pid"))
         self.status = 0
 
     def _if(self, node: If) -> None:
@@ -1682,9 +1688,15 @@ class Evaluator:
                 patterns = arm.patterns
                 answer = self.every(subject, lambda text, patterns=patterns: self._any_pattern(text, patterns))  # type: ignore[misc]
             if answer is None:
-                following = number + 1
-                self.decide(arm.line, f"case {subject} in {arm.patterns[0].text}", lambda arm=arm: self.block(arm.body),  # type: ignore[misc]
-                            lambda: self._case_from(node, subject, following), refuses(arm.body), False)
+                body, following = arm.body, number + 1
+
+                def then(body: Block = body) -> None:
+                    self.block(body)
+
+                def other(following: int = following) -> None:
+                    self._case_from(node, subject, following)
+
+                self.decide(arm.line, f"case {subject} in {arm.patterns[0].text}", then, other, refuses(body), False)
                 return
             if answer:
                 if not arm.body:
@@ -1812,7 +1824,8 @@ class Evaluator:
             raise first_end
 
     def _without_identity(self, text: str) -> str:
-        """``text`` with holes named: the same question about another hole of the same kind (the next round of a poll) has the same answer."""
+        """``text`` with holes named: the same question about another hole of the same kind (the next round of a poll) has the same
+        answer."""
         return text if is_known(text) else HOLE.sub(lambda found: f"<{self.holes.of(found.group()).label}>", text)
 
     def _take(self, start: int, state: _Frozen, effects: list[Effect], assumption: Assume, end: Control | None) -> None:
@@ -1841,7 +1854,7 @@ class Evaluator:
             if self.traps.setdefault(signal, text) != text:
                 return False
         if [frame.keys() for frame in state[2]] != [frame.keys() for frame in self.frames]:
-            for mine, theirs in zip(self.frames, state[2]):
+            for mine, theirs in zip(self.frames, state[2], strict=False):
                 for name, value in theirs.items():
                     mine.setdefault(name, value)
         if not self._join_files(first.files):
@@ -1868,9 +1881,11 @@ class Evaluator:
 
     def _join_slots(self, name: str, one: Slot | None, two: Slot | None, before: Slot | None, line: int) -> Slot | None:
         if isinstance(one, Array) or isinstance(two, Array):
-            if not (isinstance(one, Array) and isinstance(two, Array)) or one.associative != two.associative or list(one.items) != list(two.items):
+            if not (isinstance(one, Array) and isinstance(two,
+                Array)) or one.associative != two.associative or list(one.items) != list(two.items):
                 return None
-            items = {key: value if value == two.items[key] else Located(self.one_of([value, two.items[key]], name, line), _site_of(value, two.site))
+            items = {key: value if value == two.items[key] else Located(self.one_of([value, two.items[key]], name, line), _site_of(value,
+                two.site))
                      for key, value in one.items.items()}
             return Array(items, one.associative, two.site, open=one.open or two.open)
         if isinstance(one, Reference) or isinstance(two, Reference):
@@ -1884,7 +1899,8 @@ class Evaluator:
         value = self.one_of([one.value if one else "", two.value if two else ""], name, line)
         changed = two if two is not None and two is not before else one
         over = before if isinstance(before, Variable) else None
-        return Variable(value, exported, changed.site if changed and changed.site else self.site(line), over, 0 if over is None else over.depth + 1)
+        return Variable(value, exported, changed.site if changed and changed.site else self.site(line), over,
+            0 if over is None else over.depth + 1)
 
     def _join_files(self, first: object) -> bool:
         second = self.files.snapshot()
@@ -1915,7 +1931,7 @@ class Evaluator:
             if chunks == sink.chunks:
                 continue
             common = 0
-            for one, two in zip(chunks, sink.chunks):
+            for one, two in zip(chunks, sink.chunks, strict=False):
                 if one is not two and one != two:
                     break
                 common += 1

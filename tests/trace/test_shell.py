@@ -1,5 +1,6 @@
 """The evaluator: unknown conditions, guards, joins, forks, provenance, bounds, hostile texts."""
 
+# ruff: noqa: E501 (scripts stand on one line, as they would be typed)
 from __future__ import annotations
 
 import random
