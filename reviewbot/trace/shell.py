@@ -567,7 +567,11 @@ class Evaluator:
 
     def absolute(self, path: str) -> str:
         if not path.startswith("/"):
-            path = f"{self.cwd}/{path}"
+            head = path.partition("/")[0]
+            if len(head) == 1 and HOLE.match(head) and not self.holes.of(head).numeric:
+                path = "/" + path  # a whole unknown directory: the output of a program names it from the root
+            else:
+                path = f"{self.cwd}/{path}"
         if "//" in path or "/." in path or path.endswith("/"):
             path = posixpath.normpath(path)
             if path.startswith("//"):
@@ -1025,7 +1029,6 @@ class Evaluator:
         self.place = function.place
         loops, self.loops = self.loops, 0
         try:
-            self.status = 0
             self.execute(function.body)
         except Return as end:
             self.status = end.status
@@ -1348,7 +1351,8 @@ class Evaluator:
         self.place = Place(where, 0, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), path)
         if arguments:
             self.positional = list(arguments)
-        self.status = 0
+        if not script.body:
+            self.status = 0
         try:
             self._problems(script, self.place)
             self.block(script.body)

@@ -215,6 +215,16 @@ def test_numbers_of_unknown_lists_are_unknown() -> None:
     assert path.outcome == "ended" and len(variable(path, "x") or "") == 1 and not (variable(path, "z") or "").isdigit()
 
 
+def test_a_trap_sees_the_status() -> None:
+    path = only("set -e\nend() { local rc=$?; seen=$rc; exit $rc; }\ntrap end EXIT\nfalse")
+    assert (path.outcome, path.status, variable(path, "seen")) == ("refused", 1, "1")
+
+
+def test_a_directory_that_a_program_names_is_not_in_the_workspace() -> None:
+    path = only("root=$(where_is it)\nif [ ! -d $root/lib ]; then echo none; exit 1; fi\nx=1")
+    assert variable(path, "x") == "1"
+
+
 _PIECES = ["if", "then", "fi", "for x in", "do", "done", "case", "esac", "in", "((", "))", "[[", "]]", "${", "}", "$(", ")", "`", '"', "'", "<<E", "\n", ";",
            "|", "&&", "&", ">", "<", "x=1", "$x", "${x:-", "a[0]=", "{", "function f", "()", "exit", "return", "break 9", "trap", "eval", "\\", "é", "\0",
            "\U000f0003", "local x", "declare -n y=y", "set -e", "shift 5", "exec", "read a", "printf %", "[", "test -f", "cd", "source", "bash -c", "${!x}",
