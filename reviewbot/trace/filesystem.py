@@ -124,6 +124,14 @@ def _read(base: _TreeBase, path: str) -> FileText | None:
     return FileText(text, tuple(LineOrigin(Site(name, number)) for number in range(1, line_count(text) + 1)))
 
 
+def _resolved(tree: Tree, path: str) -> str:
+    """``path`` with links followed: the file that people edit and that a diff shows."""
+    try:
+        return tree.resolve(path)
+    except TreeError:
+        return path
+
+
 def line_count(text: str) -> int:
     """Lines as ``FileText`` counts them: a last empty piece is none."""
     return text.count("\n") + (1 if text and not text.endswith("\n") else 0)
@@ -196,6 +204,14 @@ class VirtualFiles:
         if file.executable is None and file.base is not None:
             return file.base.tree.executable(file.path)
         return file.executable
+
+    def real(self, path: str) -> str:
+        """``path`` with mounts and links that the script made followed."""
+        return self._real(path)
+
+    def written(self, path: str) -> bool:
+        file = self._file(self._maps, self._real(path))
+        return file is not None and file.content is not None
 
     def origin(self, path: str) -> str | None:
         file = self._file(self._maps, self._real(path))
@@ -468,7 +484,7 @@ class VirtualFiles:
                 if isinstance(base, _View):
                     return self._file(base.maps, posixpath.join(base.path, below))
                 assert isinstance(base, _TreeBase)
-                return _File(base=base, path=below, origin=below if base.ours else None)
+                return _File(base=base, path=below, origin=_resolved(base.tree, below) if base.ours else None)
             if kind != "missing":
                 return None
         return None

@@ -136,7 +136,7 @@ def _program(invocation: Invocation, path: str) -> None:
 
 
 def virtual_environment(invocation: Invocation, directory: str) -> None:
-    """A virtual environment: the files that scripts ask for are there, and any other that an install may bring."""
+    """The files of a virtual environment that scripts ask for; nobody knows which others an installation will put there."""
     shell = invocation.shell
     root = shell.absolute(directory)
     shell.files.mount(root, None)

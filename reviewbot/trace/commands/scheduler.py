@@ -317,23 +317,17 @@ def sbatch(invocation: Invocation) -> Outcome:
     if script is None and "wrap" not in found.found and invocation.has_stdin:
         stdin = invocation.stdin()
         text = written(stdin, invocation.site)
-    shell.emit(Submit("sbatch", invocation.argv, shell.environment(), shell.cwd, invocation.site, script, path, text))
+    shell.emit(
+        Submit(
+            "sbatch", invocation.argv, shell.environment(), shell.cwd, invocation.site, script, path, text,
+            origin=shell.files.origin(path) if path is not None else None,
+        )
+    )
     return Outcome(0, f"{job}\n" if "parsable" in found.found else f"Submitted batch job {job}\n")
 
 
 _SRTCTL_VALUES = {
-    "-f",
-    "--file",
-    "--tags",
-    "--setup-script",
-    "-o",
-    "--output",
-    "--output-dir",
-    "--set",
-    "--config-dir",
-    "-c",
-    "--cluster-config",
-    "--profile",
+    "-f", "--file", "--tags", "--setup-script", "-o", "--output", "--output-dir", "--config-dir", "-c", "--cluster-config", "--profile",
 }
 
 
@@ -342,6 +336,7 @@ def srtctl(invocation: Invocation) -> Outcome:
     words = list(invocation.argv[1:])
     verb = next((word for word in words if not word.startswith("-")), "")
     recipe: str | None = None
+    changes: dict[str, list[str]] = {"--set": [], "--unset": []}
     pending = list(words)
     while pending:
         word = pending.pop(0)
@@ -350,6 +345,9 @@ def srtctl(invocation: Invocation) -> Outcome:
             recipe = value if equals else pending.pop(0) if pending else None
         elif word.startswith("-f") and not word.startswith("--") and len(word) > 2:
             recipe = word[2:]
+        elif name in changes:
+            if equals or pending:
+                changes[name].append(value if equals else pending.pop(0))
         elif name in _SRTCTL_VALUES and not equals and pending:
             pending.pop(0)
     if verb != "apply":
@@ -365,10 +363,16 @@ def srtctl(invocation: Invocation) -> Outcome:
     shell.files.write(posixpath.join(logs, f"sweep_{job}.log"), None)
     cluster = shell.files.read_text(shell.absolute("srtslurm.yaml"))
     text = shell.files.read_text(path) if path is not None else None
-    missing = path is not None and shell.files.kind(path) == "missing"
-    shell.emit(Submit("srtctl", invocation.argv, shell.environment(), shell.cwd, invocation.site, recipe, path, text, cluster))
-    if missing:
+    if recipe is not None and path is not None and shell.files.kind(path) == "missing":
+        shell.missing(recipe, "srtctl", invocation.site)
         return Outcome(1, "", f"Error: config not found: {recipe}\n")
+    origin = shell.files.origin(path) if path is not None else None
+    shell.emit(
+        Submit(
+            "srtctl", invocation.argv, shell.environment(), shell.cwd, invocation.site, recipe, path, text, cluster, True, origin,
+            tuple(changes["--set"]), tuple(changes["--unset"]),
+        )
+    )
     return Outcome(0, f"✅ Job {job} submitted!\n")
 
 

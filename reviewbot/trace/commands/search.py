@@ -297,6 +297,8 @@ def _in_place(invocation: Invocation, script: str, program: object, operands: li
                 else f"sed: couldn't edit {name}: not a regular file\n"
             )
             status = 2 if kind == "missing" else 4
+            if kind == "missing":
+                invocation.shell.missing(name, "sed", invocation.site)
             continue
         content = files.read_text(path)
         if suffix and "*" not in suffix:
