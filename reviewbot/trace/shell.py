@@ -234,7 +234,9 @@ class Evaluator:
             return value
         question = ("choice", self.place.path, line, value)
         if question in self.decisions:
-            return choices[min(self.decisions[question], len(choices) - 1)]
+            chosen = choices[min(self.decisions[question], len(choices) - 1)]
+            self.assume(f"the value is {chosen!r}", self.site(line))
+            return chosen
         raise Fork(question, len(choices))
 
     # --- variables -------------------------------------------------------------------------------------------------
@@ -777,7 +779,12 @@ class Evaluator:
             self.status = 0
         self.subshell(run)
         self.depth -= 1
-        return buffer.text().rstrip("\n").replace("\0", "")
+        text = buffer.text().rstrip("\n").replace("\0", "")
+        if not is_known(text):
+            choices = self.alternatives(text)
+            if choices is not None:
+                return self.one_of([choice.rstrip("\n") for choice in choices], "output", self.line)
+        return text
 
     def _nest(self) -> None:
         self.depth += 1
@@ -1438,52 +1445,58 @@ class Evaluator:
         self.status = status
 
     def _and_or(self, node: AndOr) -> None:
-        rest = node.rest
-        last = len(rest) - 1
         self.ignoring += 1
         try:
             self.execute(node.first)
         finally:
             self.ignoring -= 1
-        for number, (op, statement) in enumerate(rest):
+        self._and_or_from(node, 0)
+
+    def _and_or_from(self, node: AndOr, start: int) -> None:
+        """The rest of a list, behind the status of what stands before ``start``."""
+        rest = node.rest
+        last = len(rest) - 1
+        for number in range(start, len(rest)):
+            op, statement = rest[number]
             status = self.status
             if status is None:
-                self._maybe(op, statement, number != last)
+                if self._maybe(node, op, statement, number):
+                    return
                 continue
             if (status == 0) != (op == "&&"):
                 continue
             if number == last:
                 self.execute(statement)
             else:
-                self.ignoring += 1
-                try:
-                    self.execute(statement)
-                finally:
-                    self.ignoring -= 1
+                self.execute_ignored(statement)
 
-    def _maybe(self, op: str, statement: Statement, ignored: bool) -> None:
-        """The right side of ``&&`` or ``||`` behind an unknown status."""
+    def _maybe(self, node: AndOr, op: str, statement: Statement, number: int) -> bool:
+        """The right side of ``&&`` or ``||`` behind an unknown status; true where the whole rest of the list was seen to."""
         why = self.why
         skipped = 1 if op == "&&" else 0
         line: int = statement.line
         if refuses((statement,)):
             self.assume(f"{self.written(line)}: taken as {'failed' if op == '&&' else 'done'}", self.site(line))
             self.status = skipped
-            return
+            return False
         if type(statement) is TestCommand:
             self.execute_ignored(statement)
-            self.status = _combine(self.status, skipped)
+            if self.status is not None:
+                self.status = self.status if bool(self.status) == bool(skipped) else None
             self.why = why
-            return
+            return False
 
         def run() -> None:
             self.execute_ignored(statement)
+            self._and_or_from(node, number + 1)
 
         def skip() -> None:
             self.status = skipped
+            self._and_or_from(node, number + 1)
 
         self.decide(line, why, run, skip)
         self.why = why
+        return True
 
     def execute_ignored(self, statement: Statement) -> None:
         self.ignoring += 1
@@ -1549,7 +1562,8 @@ class Evaluator:
     def _for_words(self, node: For) -> None:
         self.line = node.line
         values = list(self.positional) if node.words is None else expand.words(self, node.words, node.line)
-        self.status = 0
+        if not values:
+            self.status = 0
         site = self.site(node.line)
         self.loops += 1
         polling, self.polling = self.polling, sleeps(node.body)
@@ -1657,7 +1671,6 @@ class Evaluator:
     def _case(self, node: Case) -> None:
         self.line = node.line
         subject = self.text_of(node.subject)
-        self.status = 0
         if node.redirects:
             self._redirected(node.redirects, lambda: self._case_from(node, subject, 0))
         else:
@@ -1666,34 +1679,46 @@ class Evaluator:
     def _case_from(self, node: Case, subject: str, start: int) -> None:
         number = start
         arms = node.arms
+        matched = False
         while number < len(arms):
             arm = arms[number]
-            answer: bool | None = False
-            for pattern in arm.patterns:
-                static = pattern.static
-                if static is not None and not any(char in "*?[\\+@!" for char in static):
-                    one = conditions.equal(self, subject, static)
-                else:
-                    one = conditions.like(self, subject, self.pattern_of(pattern))
-                if one:
-                    answer = True
-                    break
-                if one is None:
-                    answer = None
+            answer = self._any_pattern(subject, arm.patterns)
+            if answer is None and self.alternatives(subject) is not None:
+                patterns = arm.patterns
+                answer = self.every(subject, lambda text, patterns=patterns: self._any_pattern(text, patterns))  # type: ignore[misc]
             if answer is None:
                 following = number + 1
                 self.decide(arm.line, f"case {subject} in {arm.patterns[0].text}", lambda arm=arm: self.block(arm.body),  # type: ignore[misc]
                             lambda: self._case_from(node, subject, following), refuses(arm.body), False)
                 return
             if answer:
+                if not arm.body:
+                    self.status = 0
                 self.block(arm.body)
                 while arm.end == ";&" and number + 1 < len(arms):
                     number += 1
                     arm = arms[number]
                     self.block(arm.body)
+                matched = True
                 if arm.end != ";;&":
                     return
             number += 1
+        if not matched:
+            self.status = 0
+
+    def _any_pattern(self, subject: str, patterns: Sequence[Word]) -> bool | None:
+        answer: bool | None = False
+        for pattern in patterns:
+            static = pattern.static
+            if static is not None and not any(char in "*?[\\+@!" for char in static):
+                one = conditions.equal(self, subject, static)
+            else:
+                one = conditions.like(self, subject, self.pattern_of(pattern))
+            if one:
+                return True
+            if one is None:
+                answer = None
+        return answer
 
     def _group(self, node: Group) -> None:
         if node.redirects:
