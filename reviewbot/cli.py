@@ -96,7 +96,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         "--upstream", action="append", metavar="OWNER/NAME=PATH", default=[], help="a local clone of a repository that launchers check out"
     )
     parser.add_argument("--jobs", type=_positive, metavar="N", help="processes that trace; default: one a core")
-    parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
+    parser.add_argument("--no-cache", action="store_true", help="use nothing that an earlier run has kept, and keep nothing")
     parser.add_argument("--debug", action="store_true", help="show the traceback of a crash")
 
 
