@@ -174,7 +174,7 @@ def _findings(
 ) -> Result:
     from reviewbot.engine.run import check
 
-    context = session.context(revision, changed)
+    context = session.context(revision, changed, arguments.base if changed is not None else None)
     return check(context, chosen, known, renames=renames, debug=arguments.debug, progress=progress)
 
 
