@@ -339,7 +339,6 @@ def _export(sh: Evaluator, argv: list[str], site: Site) -> int | None:
 
 def declare(sh: Evaluator, node: Declaration) -> None:
     """``export``, ``local``, ``declare``, ``typeset``, ``readonly``."""
-    sh.status = 0
     flags: set[str] = set()
     off: set[str] = set()
     printing = False

@@ -1186,10 +1186,12 @@ class Evaluator:
         script = self.context.parse(content.text, where)
         place = Place(where, 0, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), shown or path)
         self.scripts += 1
+        aside, self.aside = self.aside, self.aside or bool(self.inside)  # only its files and effects can matter to who called it
         try:
             return self._child(script, place, shown or path, arguments, stdin, environment, options)
         finally:
             self.scripts -= 1
+            self.aside = aside
 
     def _child(self, script: Script, place: Place, name: str, arguments: Sequence[str], stdin: str | None,
                environment: Mapping[str, str] | None, options: _Names | None) -> Outcome:
