@@ -15,7 +15,7 @@ import struct
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from typing import IO
 
 _NUMBER = struct.Struct("<I")
 _HEADER = struct.Struct("<IQ")
@@ -53,13 +53,13 @@ def _calm() -> Iterator[None]:
 
 def _in_processes(count: int, work: Work, jobs: int, answers: dict[int, bytes], done: Callable[[int], None]) -> None:
     take, give = os.pipe()
-    children: dict[int, BinaryIO] = {}
+    children: dict[int, IO[bytes]] = {}
     try:
         os.write(give, b"".join(_NUMBER.pack(number) for number in range(count)))
         os.close(give)
         give = -1
         for _ in range(jobs - 1):
-            file = tempfile.TemporaryFile()  # noqa: SIM115 - read below, closed in ``_answers``
+            file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - read below, closed in ``_answers``
             try:
                 child = os.fork()
             except OSError:  # no more processes: those that there are do it
@@ -87,7 +87,7 @@ def _in_processes(count: int, work: Work, jobs: int, answers: dict[int, bytes], 
             file.close()
 
 
-def _be_a_child(take: int, work: Work, file: BinaryIO) -> None:
+def _be_a_child(take: int, work: Work, file: IO[bytes]) -> None:
     """Never comes back, and leaves without running what the parent registered for its end."""
     try:
         while (number := _next(take)) is not None:
@@ -109,7 +109,7 @@ def _next(queue: int) -> int | None:
     return _NUMBER.unpack(data)[0] if len(data) == _NUMBER.size else None
 
 
-def _answers(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def _answers(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     file.seek(0)
     while len(header := file.read(_HEADER.size)) == _HEADER.size:
         number, size = _HEADER.unpack(header)

@@ -57,13 +57,14 @@ class Collector:
         """The run of one job."""
         return self.run_and_files(job)[0]
 
-    def run_and_files(self, job: Job) -> tuple[Run, frozenset[str]]:
-        """The run of one job, and the paths of the tree that it depends on (a folder whose names were listed ends with ``/``)."""
+    def run_and_files(self, job: Job) -> tuple[Run, frozenset[str], bool]:
+        """The run of one job, the paths of the tree that it depends on (a folder whose names were listed ends with ``/``), and whether it
+        depends on nothing else: not on the time that there was."""
         environment: dict[str, Given] = dict(job.environment)
         for name in job.unknown:
             environment[name] = Hole(f"${name}", None, nonempty=True)
         trace = self.traces.trace(job.script, job.site.path, job.site.line - 1, environment, self._tree)
-        return build_run(job, trace, self._helpers), trace.files_read
+        return build_run(job, trace, self._helpers), trace.files_read, self.traces.in_time
 
     def forget(self) -> None:
         """Lets go of traces, which take much memory."""

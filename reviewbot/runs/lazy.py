@@ -58,33 +58,33 @@ class LazyRun(Run):
         return self.whole().__reduce__()
 
     @property
-    def text(self) -> FileText | None:  # type: ignore[override]
+    def text(self) -> FileText | None:
         return self.whole().text
 
     @property
-    def recipe(self) -> Recipe | None:  # type: ignore[override]
+    def recipe(self) -> Recipe | None:
         return self.whole().recipe
 
     @property
-    def cluster(self) -> FileText | None:  # type: ignore[override]
+    def cluster(self) -> FileText | None:
         return self.whole().cluster
 
     @property
-    def servers(self) -> tuple[Server, ...]:  # type: ignore[override]
+    def servers(self) -> tuple[Server, ...]:
         return self.whole().servers
 
     @property
-    def clients(self) -> tuple[Client, ...]:  # type: ignore[override]
+    def clients(self) -> tuple[Client, ...]:
         return self.whole().clients
 
     @property
-    def effects(self) -> tuple[Effect, ...]:  # type: ignore[override]
+    def effects(self) -> tuple[Effect, ...]:
         return self.whole().effects
 
     @property
-    def recipe_errors(self) -> tuple[RecipeError, ...]:  # type: ignore[override]
+    def recipe_errors(self) -> tuple[RecipeError, ...]:
         return self.whole().recipe_errors
 
     @property
-    def extra(self) -> Mapping[str, Setting]:  # type: ignore[override]
+    def extra(self) -> Mapping[str, Setting]:
         return self.whole().extra

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -58,7 +59,8 @@ class _Entry:
 class TraceCache:
     """Traces by script, by the values of the variables that were read, and by the content of the files that were read.
 
-    One cache is for one ``settings`` and one set of ``upstreams``. ``hits`` and ``misses`` count.
+    One cache is for one ``settings`` and one set of ``upstreams``. ``hits`` and ``misses`` count. ``in_time`` says whether the last trace
+    came to its end in its time: one that did not would be another on a faster machine, and is not kept.
     """
 
     settings: TraceSettings
@@ -67,6 +69,7 @@ class TraceCache:
     parses: ParseCache = field(default_factory=ParseCache)
     hits: int = 0
     misses: int = 0
+    in_time: bool = True
     _known: dict[tuple[str, str, int, Given | None], dict[tuple[str, ...], dict[tuple[Given | None, ...], list[_Entry]]]] = field(default_factory=dict)
     _keys: dict[int, tuple[Tree, FileKeys]] = field(default_factory=dict)
 
@@ -87,10 +90,15 @@ class TraceCache:
             for entry in traces.get(tuple(given.get(name) for name in names), ()):
                 if entry.serves(tree, self._keys_of):
                     self.hits += 1
+                    self.in_time = True
                     return entry.trace.rebased(given)
         self.misses += 1
+        start = time.monotonic()
         found = trace_script(script_text, path, line_offset, environment, tree, upstreams=self.upstreams, settings=self.settings,
                              stop=self.stop, cache=self.parses)
+        self.in_time = time.monotonic() - start < self.settings.bounds.seconds
+        if not self.in_time:
+            return found
         names = tuple(sorted(found.reads))
         families.setdefault(names, {}).setdefault(tuple(found.seen.get(name) for name in names), []).append(_Entry(found, tree))
         return found
