@@ -31,6 +31,10 @@ class Documents(Protocol):
         ...
 
     def problems(self) -> Iterable[tuple[str, Problem]]:
+        """Path and problem of everything that takes part in runs, and of what else was read until now."""
+        ...
+
+    def known_problems(self) -> Iterable[tuple[str, Problem]]:
         """Path and problem of everything that was read until now."""
         ...
 
@@ -60,6 +64,7 @@ class Context:
         self._load_bench = load_bench
         self._build_runs = build_runs
         self._lines: dict[str, list[str]] = {}
+        self.checks: Any = None  # what checks runs and documents by parts, where there is something (``reviewbot.engine.checks.Checks``)
 
     @cached_property
     def bench(self) -> Any:
@@ -70,6 +75,10 @@ class Context:
     def runs(self) -> tuple[Run, ...]:
         """The effective run of every point on every launcher."""
         return tuple(self._build_runs(self.bench))
+
+    def set_runs(self, runs: tuple[Run, ...]) -> None:
+        """Gives the runs that somebody has made already."""
+        self.__dict__["runs"] = runs
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file, undecodable bytes replaced; empty where it cannot be read."""
@@ -120,7 +129,7 @@ class Context:
 
     def _place(self, at: Place, path: str) -> tuple[str, Span]:
         if isinstance(at, Site):
-            return at.path, self._line_span(at)
+            return at.path, self.line_span(at)
         if not path:
             raise ValueError("a place without a path")
         if isinstance(at, Span):
@@ -131,7 +140,8 @@ class Context:
             return path, Span(key.line, key.column, *behind)
         return path, at.span
 
-    def _line_span(self, site: Site) -> Span:
+    def line_span(self, site: Site) -> Span:
+        """A whole line, less the blanks around it."""
         lines = self.lines(site.path)
         text = lines[site.line - 1] if 0 < site.line <= len(lines) else ""
         start = len(text) - len(text.lstrip()) + 1
