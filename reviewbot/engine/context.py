@@ -121,7 +121,7 @@ class Context:
             message=message,
             help=help,
             points=tuple(dict.fromkeys(run if isinstance(run, str) else run.point.id for run in touches)),
-            related=tuple(item if isinstance(item, Related) else Related(*item) for item in related),
+            related=tuple(item for item in (item if isinstance(item, Related) else Related(*item) for item in related) if _is_place(item.site)),
             fix=fix,
             structure=structure if isinstance(structure, str) else ".".join(map(str, structure)),
             subject=subject,
@@ -146,6 +146,11 @@ class Context:
         text = lines[site.line - 1] if 0 < site.line <= len(lines) else ""
         start = len(text) - len(text.lstrip()) + 1
         return Span(max(site.line, 1), start, max(site.line, 1), max(len(text.rstrip()) + 1, start))
+
+
+def _is_place(site: Site) -> bool:
+    """Whether a site is in a file; the built-in launch contract has none."""
+    return not site.path.startswith("<")
 
 
 def paths_matching(paths: Iterable[str], patterns: Iterable[str]) -> Iterator[str]:
