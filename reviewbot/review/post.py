@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from reviewbot.review.client import ApiError, GitHub
@@ -138,14 +139,9 @@ def _post_new(github: GitHub, request: Request, plan: Plan, outcome: Outcome) ->
     for item in plan.new:
         if item.anchor.kind != "file":
             continue
-        body = comment_body(item, request.head, request.links)
         try:
             _check_head(github, request)
-            _write(
-                lambda path=item.anchor.path, body=body: github.post_file_comment(request.number, request.head, path, body),
-                lambda fingerprint=item.finding.fingerprint: fingerprint in _present(github, request.number),
-                github,
-            )
+            _write(partial(_send_file, github, request, item), partial(_is_there, github, request, item), github)
             outcome.posted += 1
         except ApiError as error:
             if error.kind != "invalid":
@@ -153,6 +149,14 @@ def _post_new(github: GitHub, request: Request, plan: Plan, outcome: Outcome) ->
             outcome.problems.append(f"GitHub takes no comment on a changed file: {error}")
             refused.append(without_line(item))
     return refused
+
+
+def _send_file(github: GitHub, request: Request, item: Item) -> None:
+    github.post_file_comment(request.number, request.head, item.anchor.path, comment_body(item, request.head, request.links))
+
+
+def _is_there(github: GitHub, request: Request, item: Item) -> bool:
+    return item.finding.fingerprint in _present(github, request.number)
 
 
 def _post_batch(
@@ -187,8 +191,8 @@ def _post_batch(
         outcome.problems.append(f"GitHub refuses a review of {len(left)} comments: {error}")
         if len(left) <= 1:
             refused.extend(without_line(item) for item in left)
-            if blocking:
-                _post_batch(github, request, [], True, posts, refused, outcome) if left else None
+            if blocking and left:
+                _post_batch(github, request, [], True, posts, refused, outcome)
             return
         half = len(left) // 2
         _post_batch(github, request, left[:half], blocking, posts, refused, outcome)
@@ -299,13 +303,12 @@ def _create_summary(github: GitHub, request: Request, body: str, outcome: Outcom
     _check_head(github, request)
     _write(lambda: github.post_summary(request.number, body), lambda: bool(_summaries(github, request.number)), github)
     outcome.posted += 1
-    first, *extra = _summaries(github, request.number) or [None]
-    for summary in extra:  # another run wrote one at the same time
-        if summary is not None:
-            github.delete_summary(summary.id)
-            outcome.deleted += 1
-    if first is not None and extra and first.body.rstrip() != body.rstrip():
-        github.edit_summary(first.id, body)
+    there = _summaries(github, request.number)
+    for summary in there[1:]:  # another run wrote one at the same time
+        github.delete_summary(summary.id)
+        outcome.deleted += 1
+    if len(there) > 1 and there[0].body.replace("\r\n", "\n").rstrip() != body.rstrip():
+        github.edit_summary(there[0].id, body)
 
 
 def _summaries(github: GitHub, number: int) -> list[OwnSummary]:
