@@ -107,8 +107,7 @@ def _load_inferencex(source: Source, layout: Layout) -> Declared:
     texts = [source.text(path) or "" for path in layout.generator if source.tree.is_file(path)]
     policy = read_policy(*texts[:2]) if texts else CURRENT
     points, problems = inferencex.expand(masters.active(), runners, policy)
-    broken = {problem.site.path for problem in source.problems}  # what follows from a file that is cut short says nothing new
-    problems = [problem for problem in problems if problem.site.path not in broken]
+    problems = [problem for problem in problems if not source.cut_short(problem.site.path)]
     if any(path.startswith(_LATER) for path in source.paths):
         problems = [problem for problem in problems if problem.code != "unknown-field"]  # fields of a later format
     return Declared(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from reviewbot.bench.problems import BenchProblem
-from reviewbot.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
+from reviewbot.documents.nodes import Entry, Mapping, Node, Scalar, Sequence, plain
 from reviewbot.documents.positions import Site, Span
 
+MAX_INTEGER = 10**12  # no size, count or length of a benchmark comes near
 _BOOLEANS = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0", "t", "f", "y", "n"})
 
 
@@ -89,6 +91,9 @@ class Fields:
         if not isinstance(value, int) or isinstance(value, bool):
             self.fail("wrong-type", f"{name!r} must be an integer, not {node.text!r}", node.span, name)
             return None
+        if abs(value) > MAX_INTEGER:
+            self.fail("out-of-range", f"{name!r} is too large", node.span, name)
+            return None
         if least is not None and value < least:
             self.fail("out-of-range", f"{name!r} must be at least {least}, not {value}", node.span, name)
             return None
@@ -140,6 +145,19 @@ class Fields:
             self.fail("wrong-type", f"{name!r} must be a list", _first_line(node.span), name)
             return None
         return node
+
+
+def json_value(node: Node | None) -> Any:
+    """The plain value of a node as JSON has it: the keys of mappings are texts."""
+    return _textual(plain(node))
+
+
+def _textual(value: object) -> Any:
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else str(key): _textual(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_textual(item) for item in value]
+    return value
 
 
 def _first_line(span: Span) -> Span:

@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Any
 
 from reviewbot.bench import policy as policies
-from reviewbot.bench.fields import Fields
+from reviewbot.bench.fields import MAX_INTEGER, Fields, json_value
 from reviewbot.bench.freeze import freeze
 from reviewbot.bench.identity import PointIds
 from reviewbot.bench.masters import MasterEntry
@@ -25,7 +25,7 @@ from reviewbot.bench.model import Point
 from reviewbot.bench.policy import Policy
 from reviewbot.bench.problems import BenchProblem
 from reviewbot.bench.runners import Runners
-from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence, plain
+from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence
 from reviewbot.documents.positions import Site
 
 FIXED = "fixed-seq-len"
@@ -272,7 +272,7 @@ def _concurrencies(row: Fields, sites: dict[str, Site]) -> tuple[list[int], list
         places: list[Site] = []
         for index, item in enumerate(listed.items):
             value = item.value if isinstance(item, Scalar) else None
-            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_INTEGER:
                 values.append(value)
                 places.append(Site(row.path, item.span.line))
             else:
@@ -351,8 +351,7 @@ def _worker_values(fields: Fields, role: str, policy: Policy, sites: dict[str, S
         site = fields.site(name) if isinstance(name, str) else None
         if site is not None:
             sites[f"{role}.{name}"] = site
-    value = plain(fields.mapping)
-    values: dict[str, Any] = dict(value) if isinstance(value, dict) else {}
+    values: dict[str, Any] = json_value(fields.mapping)
     if policy.topology:
         for size in ("pp", "dcp-size", "pcp-size"):
             values.setdefault(size, 1)
@@ -385,7 +384,7 @@ def _components(fields: Fields, sites: dict[str, Site], shared: _Shared | None =
             _check_component(fields, name, version=True)
         else:
             fields.text(name)
-        values[name] = plain(node)
+        values[name] = json_value(node)
         _note(sites, fields, name)
     return values
 
@@ -417,7 +416,7 @@ def _offload(row: Fields, shared: _Shared, policy: Policy, sites: dict[str, Site
     given = backend is not None and not (isinstance(backend, Scalar) and backend.value is None)
     if given:
         _check_component(row, "kv-offload-backend", version=False)
-        values["kv-offload-backend"] = plain(backend)
+        values["kv-offload-backend"] = json_value(backend)
     if mode == "none":
         if given:
             row.problem(

@@ -8,7 +8,7 @@ from collections.abc import Sequence as SequenceType
 from dataclasses import dataclass, field
 
 from reviewbot.bench.problems import BenchProblem
-from reviewbot.documents.nodes import Entry, Mapping, Node
+from reviewbot.documents.nodes import Entry, Mapping, Node, Scalar
 from reviewbot.documents.positions import Site, Span
 
 _TOP = Span(1, 1, 1, 2)
@@ -93,6 +93,40 @@ def join_masters(files: SequenceType[Master]) -> Masters:
                 message = f"the config key {key!r} is also in {other.path}, line {other.site.line}"
                 problems.append(BenchProblem("duplicate-key", message, entry.site, entry.key_span, key))
     return Masters(ordered, index, tuple(problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A setting ``name=value`` of an entry that names a recipe; ``path`` is the value without a selector (``:override_x``)."""
+
+    key: str
+    name: str
+    path: str
+    selector: str
+    site: Site
+    span: Span
+    deprecated: bool
+
+
+RECIPE_SETTINGS = ("CONFIG_FILE", "EVAL_CONFIG_FILE")
+
+
+def recipe_mentions(entry: MasterEntry) -> list[Mention]:
+    """The recipes that an entry names in its settings, expanded or not, in the written order."""
+    found: list[Mention] = []
+    stack: list[Node] = [] if entry.node is None else [entry.node]
+    seen: set[int] = set()  # what aliases share is looked at once
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Scalar):
+            name, equals, value = node.value.partition("=") if isinstance(node.value, str) else ("", "", "")
+            if equals and name in RECIPE_SETTINGS:
+                path, _, selector = value.partition(":")
+                found.append(Mention(entry.key, name, path, selector, Site(entry.path, node.span.line), node.span, entry.deprecated))
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.extend(reversed([item.value for _, item in node.items()] if isinstance(node, Mapping) else node.items))
+    return found
 
 
 def _entry_span(entry: Entry) -> Span:

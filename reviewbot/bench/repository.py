@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from reviewbot.bench.adapters import ADAPTERS, Adapter, Declared
 from reviewbot.bench.changelog import Changelog, read_changelog
 from reviewbot.bench.layout import Layout, given_layout, select, with_given
-from reviewbot.bench.masters import Master, MasterEntry, Masters
-from reviewbot.bench.model import Job, Point
+from reviewbot.bench.masters import Master, MasterEntry, Masters, Mention, recipe_mentions
+from reviewbot.bench.model import Job, Point, Recipe, RecipeError
 from reviewbot.bench.problems import BenchProblem
 from reviewbot.bench.profiles import PROFILE
+from reviewbot.bench.recipes import load_recipe
 from reviewbot.bench.runners import Runners
 from reviewbot.bench.source import Documents, Source
 from reviewbot.bench.workflows import Contract, Launches, read_contract
@@ -22,8 +23,6 @@ from reviewbot.documents.yaml import YamlDocument
 from reviewbot.settings import Settings
 from reviewbot.tree import Tree
 
-RecipeReader = Callable[[str, YamlDocument], Any]
-
 
 class Bench:
     """A repository's masters, runners, points, workflows, changelog and the paths of its scripts and recipes.
@@ -31,7 +30,7 @@ class Bench:
     Files are parsed on first use and once. ``problems`` is complete after ``jobs`` has been called for all points.
     """
 
-    def __init__(self, source: Source, layout: Layout, adapter: Adapter, declared: Declared, recipes: RecipeReader | None = None) -> None:
+    def __init__(self, source: Source, layout: Layout, adapter: Adapter, declared: Declared) -> None:
         self.source = source
         self.layout = layout
         self.adapter = adapter.name
@@ -39,8 +38,7 @@ class Bench:
         self.runners: Runners = declared.runners
         self.points: tuple[Point, ...] = tuple(declared.points)
         self._declared = declared
-        self._recipes = recipes
-        self._read: dict[str, Any] = {}
+        self._recipes: dict[str, tuple[Recipe | RecipeError, ...]] = {}
         self._jobs: dict[tuple[str, bool], tuple[Job, ...]] = {}
 
     # --- files
@@ -74,12 +72,12 @@ class Bench:
     def recipe_files(self) -> tuple[str, ...]:
         return tuple(select(self.source.paths, self.layout.recipes))
 
-    def recipes(self, path: str) -> Any:
-        """What the recipe reader makes of a file, read once; ``None`` without a reader or where the file cannot be read."""
-        if path not in self._read:
-            document = self.yaml_document(path) if self._recipes is not None else None
-            self._read[path] = None if document is None or self._recipes is None else self._recipes(path, document)
-        return self._read[path]
+    def recipes(self, path: str) -> tuple[Recipe | RecipeError, ...]:
+        """The recipes of a file, all variants, of any release of the tool; read once. Empty where the file cannot be read."""
+        if path not in self._recipes:
+            document = self.yaml_document(path)
+            self._recipes[path] = () if document is None else tuple(load_recipe(document))
+        return self._recipes[path]
 
     # --- declarations
 
@@ -110,6 +108,12 @@ class Bench:
         if found is None and deprecated:
             found = next((master.entries[key] for master in self.deprecated if key in master.entries), None)
         return found
+
+    @cached_property
+    def mentions(self) -> tuple[Mention, ...]:
+        """Every recipe that a master names, retired masters included."""
+        entries = [*self.masters.active(), *(entry for master in self.deprecated for entry in master.entries.values())]
+        return tuple(mention for entry in entries for mention in recipe_mentions(entry))
 
     @cached_property
     def changelog(self) -> Changelog | None:
@@ -185,14 +189,13 @@ def load_bench(
     tree: Tree,
     settings: Settings | None = None,
     *,
-    recipes: RecipeReader | None = None,
     documents: Documents | None = None,
     adapters: Sequence[Adapter] = ADAPTERS,
 ) -> Bench:
     """Reads what ``tree`` declares, by the first adapter that knows its format. Never raises for what a file holds.
 
     ``settings`` gives the places in a repository whose own are not recognised and, as ``profile``, the name of an adapter;
-    ``recipes`` reads a recipe file on demand; ``documents`` shares parsed files.
+    ``documents`` shares parsed files.
     """
     source = Source(tree, documents)
     given = given_layout(settings) if settings is not None else {}
@@ -203,8 +206,8 @@ def load_bench(
         found = adapter.detect(source, given)
         if found is not None:
             layout = with_given(found, given)
-            return Bench(source, layout, adapter, adapter.load(source, layout), recipes)
-    return Bench(source, with_given(Layout(), given), _NO_FORMAT, Declared(launched=False), recipes)
+            return Bench(source, layout, adapter, adapter.load(source, layout))
+    return Bench(source, with_given(Layout(), given), _NO_FORMAT, Declared(launched=False))
 
 
 _NO_FORMAT = Adapter("none", lambda source, given: None, lambda source, layout: Declared())

@@ -13,6 +13,7 @@ from reviewbot.documents.yaml import YamlDocument, parse_yaml
 from reviewbot.tree import Tree, TreeError
 
 _TOP = Span(1, 1, 1, 1)
+_CUTS = frozenset({"yaml-syntax", "too-deep", "too-large"})
 
 
 class Documents(Protocol):
@@ -72,6 +73,11 @@ class Source:
             for problem in document.problems if document is not None else ():
                 self.problems.append(BenchProblem(problem.code, problem.message, Site(path, problem.span.line), problem.span))
         return self._yaml[place]
+
+    def cut_short(self, path: str) -> bool:
+        """Whether a YAML file that was read ends before its end, or could not be read at all: what is missing there says nothing."""
+        document = self._yaml.get((path, False))
+        return document is None or any(problem.fatal or problem.code in _CUTS for problem in document.problems)
 
     def shell(self, path: str) -> Script | None:
         """A parsed shell script; ``None`` and a problem where it cannot be read."""

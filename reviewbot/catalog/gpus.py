@@ -12,7 +12,7 @@ from pathlib import Path
 GIB = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Gpu:
     """One kind of GPU. ``usable_gib`` is the total that the runtime reports; ``measured`` tells whether a log says so or it is estimated."""
 

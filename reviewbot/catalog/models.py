@@ -49,7 +49,7 @@ class ModelError(ValueError):
     """A model file or a ``config.json`` that cannot be read as facts."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
     """A published set of weights: ``layout`` names the format of each tensor class (``attn``, ``shared``, ``dense``, ``experts``, ``head``,
     ``mtp`` ...), ``assumed`` where no source gives the list of excluded layers. ``published_bytes`` is the stated size on disk in bytes."""
@@ -65,9 +65,9 @@ class Checkpoint:
     published_bytes_source: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """What is known of one model. ``arch`` holds the numbers under their ``config.json`` names; a missing one is unknown."""
+    """What is known of one model; equal only to itself. ``arch`` holds the numbers under their ``config.json`` names; a missing one is unknown."""
 
     name: str
     family: str | None
@@ -216,7 +216,9 @@ def find_model(name: str, *directories: Path) -> Model | None:
     return tails[best] if _VARIANT.fullmatch(rest) else None
 
 
-_VARIANT = re.compile(r"(?:(?:nv|mx)?fp[48]|bf16|fp16|int4|awq|v\d+|preview|instruct|base|thinking|hf|\d{4}|kv|quark)(?:-(?:(?:nv|mx)?fp[48]|bf16|v\d+|preview|kv|\d{4}))*")
+_VARIANT = re.compile(
+    r"(?:(?:nv|mx)?fp[48]|bf16|fp16|int4|awq|v\d+|preview|instruct|base|thinking|hf|\d{4}|kv|quark)(?:-(?:(?:nv|mx)?fp[48]|bf16|v\d+|preview|kv|\d{4}))*"
+)
 
 
 def names() -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from reviewbot.catalog.models import FORMATS, Checkpoint, Model, ModelError
 
@@ -68,16 +69,11 @@ class _Formats:
         return tuple(one for one in value if isinstance(one, int)) if isinstance(value, (list, tuple)) else ()
 
 
+@lru_cache(maxsize=512)
 def tensors(model: Model, checkpoint: Checkpoint) -> tuple[Tensor, ...]:
     """All tensors of ``checkpoint``, and the copies that engines make at load (``absorbed``). Raises ``ModelError`` where a number that is
     needed is not known."""
-    key = (id(model), checkpoint.precision)
-    if key not in _CACHE:
-        _CACHE[key] = (model, tuple(_tensors(model, checkpoint)))
-    return _CACHE[key][1]
-
-
-_CACHE: dict[tuple[int, str], tuple[Model, tuple[Tensor, ...]]] = {}
+    return tuple(_tensors(model, checkpoint))
 
 
 def _tensors(model: Model, checkpoint: Checkpoint) -> Iterator[Tensor]:
@@ -110,7 +106,9 @@ def _tensors(model: Model, checkpoint: Checkpoint) -> Iterator[Tensor]:
         yield from (_as_mtp(one) for one in _attention(model, formats, draft, mtp=True, layer=None))
         yield from (_as_mtp(one) for one in _mlp(model, formats, draft, mtp=True, layer=None))
         # projections that join the embedding and the hidden state of the main model; the vectors beside them are norms
-        joined = formats.of("attn", mtp=True) if model.family == "dsv4" else "bf16" if model.family == "qwen35" else formats.of("attn", mtp=True)
+        joined = (
+            formats.of("attn", mtp=True) if model.family == "dsv4" else "bf16" if model.family == "qwen35" else formats.of("attn", mtp=True)
+        )
         yield Tensor("mtp.eh_proj", "mtp", "replicated", 2 * hidden * hidden, joined, draft)
         yield Tensor("mtp.norms", "mtp", "replicated", 5 * hidden, "bf16", draft)
         if model.arch.get("mtp_owns_embedding"):
@@ -200,7 +198,9 @@ def compress_ratio(model: Model, layer: int) -> int:
 
 def _v4_attention(model: Model, form: str, out_form: str, layers: tuple[int, ...]) -> Iterator[Tensor]:
     hidden, heads, size, q = (model.number(one) for one in ("hidden_size", "num_attention_heads", "head_dim", "q_lora_rank"))
-    rank, groups, index_heads, index_size, mult = (model.number(one) for one in ("o_lora_rank", "o_groups", "index_n_heads", "index_head_dim", "hc_mult"))
+    rank, groups, index_heads, index_size, mult = (
+        model.number(one) for one in ("o_lora_rank", "o_groups", "index_n_heads", "index_head_dim", "hc_mult")
+    )
     yield Tensor("wq_a", "latent", "replicated", hidden * q, form, layers)
     yield Tensor("wkv", "latent", "replicated", hidden * size, form, layers)
     yield Tensor("wq_b", "attention", "heads", q * heads * size, form, layers)
@@ -267,6 +267,7 @@ def _mlp(model: Model, formats: _Formats, layers: tuple[int, ...], *, mtp: bool,
             yield Tensor("shared_expert_gate", "router", "replicated", hidden, "bf16", sparse)
 
 
+@lru_cache(maxsize=512)
 def checkpoint_bytes(model: Model, checkpoint: Checkpoint) -> int:
     """Bytes of the checkpoint's files, from the tensors (headers left out)."""
     return round(sum(one.total_bytes for one in tensors(model, checkpoint) if not one.absorbed))

@@ -58,4 +58,6 @@ def advise(report: Report) -> Advice:
     parts += [f"EP {layout.ep}"] if layout.ep > 1 else []
     weights = f"{best.weights_gib:.1f} GiB of weights a GPU" if best.weights_gib is not None else "weights not known"
     where = f"{best.gpus} GPUs, {nodes} node{'s' if nodes > 1 else ''} of {node}"
-    return Advice(layout, nodes, f"smallest that {'fits' if best.verdict == 'fits' else 'may fit'}: {' x '.join(parts)} on {where}: {weights}")
+    return Advice(
+        layout, nodes, f"smallest that {'fits' if best.verdict == 'fits' else 'may fit'}: {' x '.join(parts)} on {where}: {weights}"
+    )

@@ -91,7 +91,9 @@ def _model(name: str, directories: Sequence[str]) -> Model:
         return read_model(Path(name))
     model = find_model(name, *(Path(one) for one in directories))
     if model is None:
-        raise UsageError(f"no facts about the model {name!r}; known: {', '.join(all_models())}; add one with: reviewbot model add config.json")
+        raise UsageError(
+            f"no facts about the model {name!r}; known: {', '.join(all_models())}; add one with: reviewbot model add config.json"
+        )
     return model
 
 
@@ -170,7 +172,10 @@ def _one(report: Report, form: str, out: TextIO) -> int:
         json.dump(data, out, indent=2)
         out.write("\n")
     else:
-        print(f"{report.model.name} in {report.checkpoint.precision} on {report.gpus} x {report.gpu.name.upper()}, {_name(report.layout)}", file=out)
+        print(
+            f"{report.model.name} in {report.checkpoint.precision} on {report.gpus} x {report.gpu.name.upper()}, {_name(report.layout)}",
+            file=out,
+        )
         for step in report.steps:
             value = "" if step.value is None else f"{step.value:,.2f}" if step.unit == "GiB" else f"{step.value:,.0f}"
             unit = step.unit if step.value is not None else ""
@@ -237,8 +242,14 @@ def _table(model: Model, checkpoint: Checkpoint, gpu: Gpu, base: Layout, most: i
         return 0 if usable else 1
     size = _size_of(model, checkpoint)
     head = f"{size / 1e9:,.1f} GB = {size / GIB:,.1f} GiB of weights" if size is not None else "weights not known"
-    print(f"{model.name} in {checkpoint.precision} ({head}) on up to {most} x {gpu.name.upper()} ({gpu.usable_gib:.2f} GiB usable), {base.engine}", file=out)
-    print(f"{'GPUs':>4} {'TP':>3} {'PP':>3} {'DP':>3} {'EP':>4}  {'weights/GPU':<{_BAR}} {'GiB':>7} {'of GPU':>6} {'KV tokens':>12} {'requests':>9}  verdict", file=out)
+    print(
+        f"{model.name} in {checkpoint.precision} ({head}) on up to {most} x {gpu.name.upper()} ({gpu.usable_gib:.2f} GiB usable), {base.engine}",
+        file=out,
+    )
+    print(
+        f"{'GPUs':>4} {'TP':>3} {'PP':>3} {'DP':>3} {'EP':>4}  {'weights/GPU':<{_BAR}} {'GiB':>7} {'of GPU':>6} {'KV tokens':>12} {'requests':>9}  verdict",
+        file=out,
+    )
     for one in reports:
         layout = one.layout
         weights = f"{one.weights_gib:7.1f}" if one.weights_gib is not None else "      ?"
@@ -316,7 +327,9 @@ def _add(args: argparse.Namespace, out: TextIO) -> int:
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path.name}: {error}") from None
     name = args.name or (args.hf_id or path.resolve().parent.name).rsplit("/", 1)[-1].lower()
-    data = model_file_from_config(config, name, args.hf_id and f"https://huggingface.co/{args.hf_id}/blob/main/config.json" or path.name, args.hf_id)
+    data = model_file_from_config(
+        config, name, (args.hf_id and f"https://huggingface.co/{args.hf_id}/blob/main/config.json") or path.name, args.hf_id
+    )
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     if args.output:
         Path(args.output).write_text(text, encoding="utf-8")

@@ -148,7 +148,12 @@ def _kv_heads(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
 
     if valid(tp):
         return None
-    return f"{heads} KV heads and attention TP {tp}: neither is a multiple of the other", "attention TP", tp, nearest(tp, _also_heads(case, valid))
+    return (
+        f"{heads} KV heads and attention TP {tp}: neither is a multiple of the other",
+        "attention TP",
+        tp,
+        nearest(tp, _also_heads(case, valid)),
+    )
 
 
 @_rule("kda-heads-per-tp", "vllm", "vllm 0.33.0 models/kimi_k3/nvidia/kda.py:613")
@@ -167,7 +172,9 @@ def _output_groups(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
     return f"TP {tp} leaves none of the {groups} output groups to a rank", "TP", tp, (groups,)
 
 
-def _blocks(case: Case, group: str, width: int | None, ranks: int, of: str, other: str = "") -> tuple[str, str, int, tuple[int, ...]] | None:
+def _blocks(
+    case: Case, group: str, width: int | None, ranks: int, of: str, other: str = ""
+) -> tuple[str, str, int, tuple[int, ...]] | None:
     """Block-128 FP8: the width of a shard is a multiple of 128."""
     if width is None or case.form(group) != "fp8" or (width % ranks == 0 and (width // ranks) % 128 == 0):
         return None
@@ -214,7 +221,11 @@ def _block_dense(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
 _GROUPS: Mapping[str, int] = {"int4g32": 32, "nvfp4": 16, "mxfp8": 32, "mxfp4": 32}
 
 
-@_rule("group-quantised-experts", "vllm", "vllm 0.33.0 distributed/utils.py:136 verify_group_size_divides_partition; quantization/modelopt.py:1320")
+@_rule(
+    "group-quantised-experts",
+    "vllm",
+    "vllm 0.33.0 distributed/utils.py:136 verify_group_size_divides_partition; quantization/modelopt.py:1320",
+)
 def _group_experts(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
     width, form, ranks = case.known("moe_intermediate_size"), case.form("experts"), case.split.moe_tp
     group = _GROUPS.get(form or "")
@@ -236,7 +247,12 @@ def _ep_vllm(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
     ranks = layout.tp * layout.dp * layout.cp
     if layout.ep in (1, ranks):
         return None
-    return f"expert parallelism spans TP {layout.tp} x DP {layout.dp} x PCP {layout.cp} = {ranks} ranks, not {layout.ep}", "EP", layout.ep, (1, ranks)
+    return (
+        f"expert parallelism spans TP {layout.tp} x DP {layout.dp} x PCP {layout.cp} = {ranks} ranks, not {layout.ep}",
+        "EP",
+        layout.ep,
+        (1, ranks),
+    )
 
 
 @_rule("expert-parallel-divides", "sglang", "sglang 0.5.23 model_runner_components/moe_ep_setup.py:136")
@@ -254,7 +270,12 @@ def _moe_dp(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
     if dp <= 1:
         return None
     if tp % dp or ep * dp > tp or (ep > 1 and ep * dp != tp):
-        return f"MoE DP {dp} with EP {ep} and TP {tp}: EP x MoE DP must be TP", "MoE DP", dp, nearest(dp, lambda n: tp % n == 0 and ep * n == tp, tp)
+        return (
+            f"MoE DP {dp} with EP {ep} and TP {tp}: EP x MoE DP must be TP",
+            "MoE DP",
+            dp,
+            nearest(dp, lambda n: tp % n == 0 and ep * n == tp, tp),
+        )
     return (f"MoE DP {dp} does not work with PP {pp}", "PP", pp, (1,)) if pp > 1 else None
 
 
@@ -376,7 +397,12 @@ def _cp_experts(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
 def _eplb(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
     layout = case.layout
     if layout.eplb and layout.ep <= 1:
-        return f"EPLB needs expert parallelism, EP is {layout.ep}", "EP", layout.ep, (layout.tp * layout.dp,) if layout.tp * layout.dp > 1 else ()
+        return (
+            f"EPLB needs expert parallelism, EP is {layout.ep}",
+            "EP",
+            layout.ep,
+            (layout.tp * layout.dp,) if layout.tp * layout.dp > 1 else (),
+        )
     if layout.redundant_experts and not layout.eplb:
         return f"{layout.redundant_experts} redundant experts need EPLB", "redundant experts", layout.redundant_experts, (0,)
     return None
@@ -401,7 +427,12 @@ def _chunk(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
     if chunk is None or page is None or page < 1 or chunk < 1 or chunk % page == 0:
         return None
     down = chunk // page * page
-    return f"chunked-prefill-size {chunk} is not a multiple of page-size {page}", "chunked-prefill-size", chunk, tuple(one for one in (down, down + page) if one)
+    return (
+        f"chunked-prefill-size {chunk} is not a multiple of page-size {page}",
+        "chunked-prefill-size",
+        chunk,
+        tuple(one for one in (down, down + page) if one),
+    )
 
 
 def each() -> Iterator[Constraint]:

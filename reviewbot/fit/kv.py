@@ -94,7 +94,9 @@ def _stage(model: Model, layers: tuple[int, ...], size: float, name: str, tp: in
             2 * keys + values, model.number("linear_conv_kernel_dim"), tp,
         )  # fmt: skip
         total = len(full_layers) * each
-        return KvCost(total / dcp, total / dcp, state, f"{len(full_layers)} full-attention layers x 2 x {share} KV heads x {depth} x {size:g} B")
+        return KvCost(
+            total / dcp, total / dcp, state, f"{len(full_layers)} full-attention layers x 2 x {share} KV heads x {depth} x {size:g} B"
+        )
     window = model.arch.get("sliding_window")
     total = len(layers) * each
     if isinstance(window, int) and window > 0 and model.architectures[:1] == ("GptOssForCausalLM",):

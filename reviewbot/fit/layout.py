@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from reviewbot.runs.model import Server, Setting
@@ -44,7 +45,6 @@ class Layout:
     dp_lm_head: bool = False
     kv_dtype: str | None = None
     utilization: float | None = None
-    kv_cache_gib: float | None = None  # fixed size of the cache, which overrides the utilisation
     max_model_len: int | None = None
     max_num_seqs: int | None = None
     max_num_batched_tokens: int | None = None
@@ -78,6 +78,7 @@ def at_least(version: Version | None, *bound: int) -> bool:
     return version is None or version >= bound
 
 
+@lru_cache(maxsize=8192)
 def split_of(layout: Layout) -> Split:
     """The normalised split. Sizes that do not divide are rounded down to at least one; ``constraints`` says what the engine thinks of them."""
     tp, dp, cp = layout.tp, layout.dp, max(1, layout.cp)
@@ -151,7 +152,7 @@ _FLAGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "sglang": {
         "tp": ("tensor-parallel-size", "tp-size", "tp"),
         "pp": ("pipeline-parallel-size", "pp-size", "pp"),
-        "dp": ("data-parallel-size", "dp-size", "attn-dp-size", "dp"),
+        "dp": ("data-parallel-size", "dp-size", "attn-dp-size", "attention-data-parallel-size", "dp"),
         "ep": ("expert-parallel-size", "ep-size", "ep"),
         "cp": ("attn-cp-size", "attention-context-parallel-size"),
         "dcp": ("dcp-size", "decode-context-parallel-size"),
@@ -186,29 +187,28 @@ _FLAGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 _NEEDED = ("tp", "pp", "dp", "ep", "cp", "dcp")
 
 
-def _spellings(name: str) -> tuple[str, ...]:
-    return name, name.replace("-", "_"), name.replace("_", "-")
-
-
 class _Unknown(Exception):
     """A value that decides the layout is not known."""
 
 
 class _Reader:
+    """Settings by name, dashes and underscores alike; a name that is not set at the top may be set inside of an engine file's section."""
+
     def __init__(self, server: Server) -> None:
         self._settings: dict[str, Setting] = {}
+        self._inner: dict[str, Setting] = {}
         for name, setting in server.flags.items():
-            self._settings[name.lstrip("-")] = setting
+            plain = name.lstrip("-").replace("_", "-")
+            self._settings[plain] = setting
+            if "." in plain:
+                self._inner.setdefault(plain.rsplit(".", 1)[-1], setting)
 
     def setting(self, *names: str) -> Setting | None:
-        for name in names:
-            for spelling in _spellings(name):
-                if spelling in self._settings:
-                    return self._settings[spelling]
-        for name in names:
-            for key, setting in self._settings.items():
-                if key.rsplit(".", 1)[-1] in _spellings(name):
-                    return setting
+        for settings in (self._settings, self._inner):
+            for name in names:
+                found = settings.get(name.replace("_", "-"))
+                if found is not None:
+                    return found
         return None
 
     def text(self, *names: str) -> str | None:
@@ -253,7 +253,9 @@ class _Reader:
         return value if value is not None and 0 < value <= 1 else None
 
 
-def layout_of(server: Server, point_row: Mapping[str, Any], *, version: Version | None = None, gpus_per_node: int | None = None) -> Layout | None:
+def layout_of(
+    server: Server, point_row: Mapping[str, Any], *, version: Version | None = None, gpus_per_node: int | None = None
+) -> Layout | None:
     """The layout of a server of a run, from its flags in its engine's notation. ``point_row`` adds what flags do not say (concurrency, a draft
     that the row asks for). ``None`` where the engine is not one of ``ENGINES`` or a size that decides the layout is not known."""
     engine = {"trt": "trtllm", "tensorrt-llm": "trtllm", "trt-llm": "trtllm"}.get(server.engine.lower(), server.engine.lower())
@@ -274,10 +276,12 @@ def layout_of(server: Server, point_row: Mapping[str, Any], *, version: Version 
         attention = read.flag("enable-dp-attention", "enable_dp_attention") or read.flag("enable-attention-dp", "enable_attention_dp")
         mtp = _speculates(read, engine)
         eplb = read.flag("enable-eplb")
+        if engine == "sglang" and (read.text("moe-a2a-backend") or "none") != "none":
+            sizes["ep"] = sizes.get("tp", 1)  # an all-to-all backend spreads experts over all ranks
     except _Unknown:
         return None
     tp = sizes.get("tp", 1)
-    if engine == "sglang" and sizes.get("dp", 1) > 1 and read.setting("attn-dp-size") is not None:
+    if engine == "sglang" and sizes.get("dp", 1) > 1 and read.setting("attn-dp-size", "attention-data-parallel-size") is not None:
         attention = True
     if engine in ("vllm", "atom") and expert:
         ranks = tp if engine == "atom" and attention else tp * sizes.get("dp", 1) * sizes.get("cp", 1)
@@ -320,7 +324,8 @@ def layout_of(server: Server, point_row: Mapping[str, Any], *, version: Version 
         moe_dense_tp=read.optional_number("moe-dense-tp-size") if engine == "sglang" else None,
         moe_dp=(read.optional_number("moe-dp-size", "moe-data-parallel-size") or 1) if engine == "sglang" else 1,
         dp_lm_head=bool(read.optional("enable-dp-lm-head")),
-        kv_dtype=read.optional("kv-cache-dtype", "kv_cache_dtype") or (read.optional("kv_cache_config.dtype") if engine == "trtllm" else None),
+        kv_dtype=read.optional("kv-cache-dtype", "kv_cache_dtype")
+        or (read.optional("kv_cache_config.dtype") if engine == "trtllm" else None),
         utilization=read.fraction(*utilization),
         max_model_len=read.optional_number(*names["max_model_len"]),
         max_num_seqs=read.optional_number(*names["max_num_seqs"]),

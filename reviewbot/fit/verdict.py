@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,7 +14,7 @@ from reviewbot.fit.budget import Budget, Overhead, budget, overhead, replicas, s
 from reviewbot.fit.constraints import Violation, older, violations
 from reviewbot.fit.kv import KvCost, kv_cost
 from reviewbot.fit.layout import Layout, split_of
-from reviewbot.fit.weights import StageWeights, doubts, expert_padding, weights
+from reviewbot.fit.weights import StageWeights, doubts, expert_padding, weights, weights_layout
 
 VERDICTS = ("fits", "tight", "does-not-fit", "cannot-tell")
 
@@ -68,7 +69,9 @@ class Report:
     requests: tuple[float, float] | None
     constraints: tuple[Violation, ...]
     doubts: tuple[str, ...]
-    steps: tuple[Step, ...]
+    parts: tuple[StageWeights, ...] = ()
+    cost: KvCost | None = None
+    overhead: Overhead | None = None
     least_fraction: float | None = None
 
     @property
@@ -77,32 +80,27 @@ class Report:
         return None if self.weights_gib is None else self.weights_gib / self.gpu.usable_gib
 
     @property
+    def steps(self) -> tuple[Step, ...]:
+        """The arithmetic, line by line."""
+        return tuple(_steps(self))
+
+    @property
     def headroom_gib(self) -> float | None:
         """What is left for the cache in the worst case, in GiB."""
         return None if self.left_gib is None else self.left_gib[0]
 
 
-@lru_cache(maxsize=4096)
-def _cached(model: int, checkpoint: str, layout: Layout, gpu: str) -> list[Report]:
-    return []
-
-
+@lru_cache(maxsize=8192)
 def fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Report:
     """The report of ``layout``; equal questions are answered once."""
-    held = _cached(id(model), checkpoint.precision, layout, gpu.name)
-    if not held or held[0].model is not model or held[0].checkpoint is not checkpoint or held[0].gpu != gpu:
-        held[:] = [_fit(model, checkpoint, layout, gpu)]
-    return held[0]
+    return _fit(model, checkpoint, layout, gpu)
 
 
 def _fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Report:
     broken = violations(model, checkpoint, layout, gpu)
     limit = budget(layout, gpu)
-    split = split_of(layout)
-    steps: list[Step] = []
     try:
-        size = checkpoint_bytes(model, checkpoint)
-        parts = weights(model, checkpoint, layout, gpu)
+        parts = weights(model, checkpoint, weights_layout(layout), gpu)
         cost = kv_cost(model, checkpoint, layout)
         extra = overhead(model, layout, gpu)
     except ModelError as error:
@@ -112,67 +110,123 @@ def _fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Repo
     worst = max(parts, key=lambda one: one.bytes)
     weight = worst.gib
     left = _left(weight, limit, extra)
-    steps += _weight_steps(size, worst, parts, layout, gpu, checkpoint, split.world, model.family)
-    steps.append(Step("usable memory", gpu.usable_gib, "GiB", f"{gpu.name.upper()}: {gpu.marketed_gb:g} GB on the box, {gpu.usable_gib:.2f} GiB usable"
-                      + ("" if gpu.measured else " (estimated)")))  # fmt: skip
-    steps.append(Step("budget", limit.gib, "GiB", limit.why))
-    steps.append(Step("overhead", extra.high, "GiB", f"{extra.low:.1f} to {extra.high:.1f} GiB: {extra.why}"
-                      + ("" if limit.overhead_inside else "; outside of the budget")))  # fmt: skip
-    steps.append(Step("left for cache", left[0], "GiB", f"{left[0]:.1f} to {left[1]:.1f} GiB: {_left_formula(limit)}"))
     context = layout.max_model_len or (model.arch.get("max_position_embeddings") if layout.engine in ("vllm", "atom") else None)
     tokens: tuple[int, int] | None = None
     requests: tuple[float, float] | None = None
     if cost.per_token:
-        steps.append(Step("cache a token", cost.per_token, "bytes", cost.why))
-        if cost.per_request:
-            steps.append(Step("state a request", cost.per_request / GIB, "GiB", "recurrent state or window of one request"))
-        tokens = (_tokens(left[0], cost.highest or cost.per_token, layout), _tokens(left[1], cost.per_token, layout))
-        steps.append(Step("cache tokens", tokens[0], "tokens", f"{tokens[0]:,} to {tokens[1]:,} in one attention replica ({replicas(layout)} of them)"))
+        tokens = _tokens(left[0], cost.highest or cost.per_token), _tokens(left[1], cost.per_token)
         if context:
-            requests = (tokens[0] / context * replicas(layout), tokens[1] / context * replicas(layout))
-            wanted = f", {layout.concurrency} wanted at once" if layout.concurrency else ""
-            steps.append(Step("requests", requests[0], "requests", f"{requests[0]:.1f} to {requests[1]:.1f} of {context:,} tokens{wanted}"))
-    else:
-        steps.append(Step("cache a token", None, "bytes", cost.why))
+            requests = tokens[0] / context * replicas(layout), tokens[1] / context * replicas(layout)
     uncertain = doubts(model, checkpoint, layout, gpu)
     memory, reason, least = _judge(model, layout, gpu, weight, limit, extra, left, cost, context, uncertain)
-    if checkpoint.assumed:
-        steps.append(Step("assumed", None, "", f"the list of unquantised layers of {checkpoint.precision} is assumed: {checkpoint.source}"))
-    steps += [Step("older versions", None, "", text) for text in older(model, checkpoint, layout, gpu)]
     verdict = memory
     if broken:
         verdict, reason = "does-not-fit", f"{layout.engine} refuses to start: {broken[0].message}"
-    steps.append(Step("verdict", None, "", f"{verdict}: {reason}"))
     return Report(
-        model, checkpoint, gpu, layout, verdict, memory, reason, split.world, weight, {name: value / GIB for name, value in worst.groups.items()},
-        cost.per_token, (extra.low, extra.high), limit.gib, limit, left, tokens, context, requests, broken, uncertain, tuple(steps), least,
-    )  # fmt: skip
+        model=model,
+        checkpoint=checkpoint,
+        gpu=gpu,
+        layout=layout,
+        verdict=verdict,
+        memory=memory,
+        reason=reason,
+        gpus=split_of(layout).world,
+        weights_gib=weight,
+        groups={name: value / GIB for name, value in worst.groups.items()},
+        kv_bytes_per_token=cost.per_token,
+        overhead_gib=(extra.low, extra.high),
+        budget_gib=limit.gib,
+        budget=limit,
+        left_gib=left,
+        kv_tokens=tokens,
+        context=context,
+        requests=requests,
+        constraints=broken,
+        doubts=uncertain,
+        parts=parts,
+        cost=cost,
+        overhead=extra,
+        least_fraction=least,
+    )
 
 
-def _unknown(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu, limit: Budget, broken: tuple[Violation, ...], why: str) -> Report:
-    verdict = "does-not-fit" if broken else "cannot-tell"
-    reason = f"{layout.engine} refuses to start: {broken[0].message}" if broken else why
+def _unknown(
+    model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu, limit: Budget, broken: tuple[Violation, ...], why: str
+) -> Report:
     return Report(
-        model, checkpoint, gpu, layout, verdict, "cannot-tell", reason, split_of(layout).world, None, {}, None, None, limit.gib, limit, None, None,
-        layout.max_model_len, None, broken, (why,), (Step("verdict", None, "", f"{verdict}: {reason}"),),
-    )  # fmt: skip
+        model=model,
+        checkpoint=checkpoint,
+        gpu=gpu,
+        layout=layout,
+        verdict="does-not-fit" if broken else "cannot-tell",
+        memory="cannot-tell",
+        reason=f"{layout.engine} refuses to start: {broken[0].message}" if broken else why,
+        gpus=split_of(layout).world,
+        weights_gib=None,
+        groups={},
+        kv_bytes_per_token=None,
+        overhead_gib=None,
+        budget_gib=limit.gib,
+        budget=limit,
+        left_gib=None,
+        kv_tokens=None,
+        context=layout.max_model_len,
+        requests=None,
+        constraints=broken,
+        doubts=(why,),
+    )
 
 
-def _weight_steps(
-    size: int, worst: StageWeights, parts: tuple[StageWeights, ...], layout: Layout, gpu: Gpu, checkpoint: Checkpoint, world: int,
-    family: str | None,
-) -> list[Step]:
-    steps = [Step("checkpoint", size / GIB, "GiB", f"{size / 1e9:,.1f} GB = {size / GIB:,.1f} GiB in {checkpoint.precision}")]
-    split = split_of(layout)
-    steps.append(Step("ranks", world, "ranks", f"attention TP {split.attention_tp} x DP {split.attention_dp}, experts TP {split.moe_tp} x EP {split.moe_ep}, "
-                      f"PP {split.pp}" + (f" ({', '.join(str(one.layers) for one in parts)} layers)" if len(parts) > 1 else "")))  # fmt: skip
+def _steps(report: Report) -> Iterator[Step]:
+    cost, extra = report.cost, report.overhead
+    if cost is not None and extra is not None and report.left_gib is not None:
+        yield from _weight_steps(report)
+        yield from _cache_steps(report, cost, extra, report.left_gib)
+    if report.checkpoint.assumed:
+        text = f"the list of unquantised layers of {report.checkpoint.precision} is assumed: {report.checkpoint.source}"
+        yield Step("assumed", None, "", text)
+    for text in older(report.model, report.checkpoint, report.layout, report.gpu):
+        yield Step("older versions", None, "", text)
+    yield Step("verdict", None, "", f"{report.verdict}: {report.reason}")
+
+
+def _weight_steps(report: Report) -> Iterator[Step]:
+    size = checkpoint_bytes(report.model, report.checkpoint)
+    worst = max(report.parts, key=lambda one: one.bytes)
+    yield Step("checkpoint", size / GIB, "GiB", f"{size / 1e9:,.1f} GB = {size / GIB:,.1f} GiB in {report.checkpoint.precision}")
+    split = split_of(report.layout)
+    text = f"attention TP {split.attention_tp} x DP {split.attention_dp}, experts TP {split.moe_tp} x EP {split.moe_ep}, PP {split.pp}"
+    if len(report.parts) > 1:
+        text += f" ({', '.join(str(one.layers) for one in report.parts)} layers)"
+    yield Step("ranks", split.world, "ranks", text)
     for name, value in sorted(worst.groups.items(), key=lambda item: -item[1]):
-        steps.append(Step(f"weights: {name}", value / GIB, "GiB", ""))
-    form = checkpoint.layout.get("experts")
-    padding = expert_padding(form, layout, gpu, family) if isinstance(form, str) and "routed experts" in worst.groups else None
-    steps.append(Step("weights", worst.gib, "GiB", f"{worst.gib / gpu.usable_gib:.1%} of the usable memory"
-                      + (f"; {padding.why}" if padding and padding.why else "")))  # fmt: skip
-    return steps
+        yield Step(f"weights: {name}", value / GIB, "GiB", "")
+    form = report.checkpoint.layout.get("experts")
+    text = f"{worst.gib / report.gpu.usable_gib:.1%} of the usable memory"
+    if isinstance(form, str) and "routed experts" in worst.groups:
+        why = expert_padding(form, report.layout, report.gpu, report.model.family).why
+        text += f"; {why}" if why else ""
+    yield Step("weights", worst.gib, "GiB", text)
+
+
+def _cache_steps(report: Report, cost: KvCost, extra: Overhead, left: tuple[float, float]) -> Iterator[Step]:
+    gpu, limit, layout = report.gpu, report.budget, report.layout
+    text = f"{gpu.name.upper()}: {gpu.marketed_gb:g} GB on the box, {gpu.usable_gib:.2f} GiB usable{'' if gpu.measured else ' (estimated)'}"
+    yield Step("usable memory", gpu.usable_gib, "GiB", text)
+    yield Step("budget", limit.gib, "GiB", limit.why)
+    text = f"{extra.low:.1f} to {extra.high:.1f} GiB: {extra.why}{'' if limit.overhead_inside else '; outside of the budget'}"
+    yield Step("overhead", extra.high, "GiB", text)
+    yield Step("left for cache", left[0], "GiB", f"{left[0]:.1f} to {left[1]:.1f} GiB: {_left_formula(limit)}")
+    yield Step("cache a token", cost.per_token, "bytes", cost.why)
+    if cost.per_request:
+        yield Step("state a request", cost.per_request / GIB, "GiB", "recurrent state or window of one request")
+    if report.kv_tokens is not None:
+        low, high = report.kv_tokens
+        yield Step("cache tokens", low, "tokens", f"{low:,} to {high:,} in one attention replica ({replicas(layout)} of them)")
+    if report.requests is not None and report.context:
+        text = f"{report.requests[0]:.1f} to {report.requests[1]:.1f} of {report.context:,} tokens"
+        text += f", {layout.concurrency} wanted at once" if layout.concurrency else ""
+        yield Step("requests", report.requests[0], "requests", text)
 
 
 def _left(weight: float, limit: Budget, extra: Overhead) -> tuple[float, float]:
@@ -188,8 +242,7 @@ def _left_formula(limit: Budget) -> str:
     return f"(usable - weights - overhead) x {limit.share:g}" if limit.share != 1 else "budget - weights - overhead"
 
 
-def _tokens(left: float, per_token: float, layout: Layout) -> int:
-    del layout
+def _tokens(left: float, per_token: float) -> int:
     return max(0, int(left * GIB / per_token))
 
 
@@ -200,7 +253,11 @@ def _judge(
     """Verdict on memory, its reason, and the least fraction that would do where the fraction is too small."""
     error = weight * _WEIGHTS_ERROR
     if weight - error + extra.low > gpu.usable_gib:
-        return "does-not-fit", f"weights of {weight:.1f} GiB and at least {extra.low:.1f} GiB of overhead exceed {gpu.usable_gib:.1f} GiB", None
+        return (
+            "does-not-fit",
+            f"weights of {weight:.1f} GiB and at least {extra.low:.1f} GiB of overhead exceed {gpu.usable_gib:.1f} GiB",
+            None,
+        )
     single = _single_request(layout, cost, context)
     if left[1] <= 0:
         least = _least_fraction(layout, gpu, weight, extra)
@@ -219,10 +276,15 @@ def _judge(
         if left[0] <= 0:
             return "tight", f"{left[0]:.1f} to {left[1]:.1f} GiB are left for the cache, depending on overhead", None
         if layout.max_model_len and left[0] >= worst_case and model.family == "dsv4":
-            return "fits", f"at least {left[0]:.1f} GiB are left, above the {worst_case:.1f} GiB that a request of {context:,} tokens may take", None
+            return (
+                "fits",
+                f"at least {left[0]:.1f} GiB are left, above the {worst_case:.1f} GiB that a request of {context:,} tokens may take",
+                None,
+            )
         return "cannot-tell", f"{left[0]:.1f} GiB at least are left for the cache; {cost.why}", None
     low, high = single
-    what = f"a request of {context:,} tokens" if context else f"{_LEAST_CONTEXT:,} tokens"
+    whole = context is not None and layout.engine in ("vllm", "atom")
+    what = f"a request of {context:,} tokens" if whole else f"a cache of {_LEAST_CONTEXT:,} tokens"
     if left[1] < low:
         if limit.stated and layout.max_model_len and left[1] + error < low and layout.engine in ("vllm", "atom"):
             return "does-not-fit", f"{what} needs {low:.1f} GiB of cache, at most {left[1]:.1f} GiB are left", None
@@ -231,7 +293,11 @@ def _judge(
         return "tight", f"{what} needs {high:.1f} GiB of cache, {left[0]:.1f} to {left[1]:.1f} GiB are left, depending on overhead", None
     if layout.engine in ("vllm", "atom") and limit.fraction >= _CLOSE_UTILIZATION:
         outside = gpu.usable_gib * (1 - limit.fraction)
-        return "tight", f"gpu-memory-utilization {limit.fraction:g} leaves {outside:.1f} GiB for graphs and workspaces outside of the budget", None
+        return (
+            "tight",
+            f"gpu-memory-utilization {limit.fraction:g} leaves {outside:.1f} GiB for graphs and workspaces outside of the budget",
+            None,
+        )
     outside = gpu.usable_gib - limit.low
     reserve = gpu.usable_gib * (1 - sglang_default_fraction(layout, gpu)) if layout.engine == "sglang" else 0.0
     if layout.engine == "sglang" and limit.stated and outside < max(extra.low + 2.0, min(reserve, 16.0) / 2):
@@ -244,8 +310,8 @@ def _single_request(layout: Layout, cost: KvCost, context: int | None) -> tuple[
     if not cost.per_token:
         return None
     tokens = context or _LEAST_CONTEXT
-    if layout.engine not in ("vllm", "atom") and not layout.max_model_len:
-        tokens = _LEAST_CONTEXT
+    if layout.engine not in ("vllm", "atom"):
+        tokens = min(tokens, _LEAST_CONTEXT)  # starts with less than one whole context
     state = cost.per_request / GIB
     return tokens * cost.per_token / GIB + state, tokens * (cost.highest or cost.per_token) / GIB + state
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from reviewbot.catalog.gpus import GIB, Gpu
 from reviewbot.catalog.models import FORMATS, Checkpoint, Model
@@ -129,6 +130,32 @@ def tensor_bytes(tensor: Tensor, layers: int, layout: Layout, split: Split, gpu:
     return each * layers
 
 
+def weights_layout(layout: Layout) -> Layout:
+    """``layout`` without what its weights do not depend on."""
+    return Layout(
+        layout.engine,
+        layout.tp,
+        layout.pp,
+        layout.dp,
+        layout.ep,
+        layout.cp,
+        dp_attention=layout.dp_attention,
+        version=layout.version,
+        redundant_experts=layout.redundant_experts,
+        mtp=layout.mtp,
+        draft_gib=layout.draft_gib,
+        moe_backend=layout.moe_backend,
+        all_to_all=layout.all_to_all,
+        moe_dense_tp=layout.moe_dense_tp,
+        moe_dp=layout.moe_dp,
+        dp_lm_head=layout.dp_lm_head,
+        partition=layout.partition,
+        absorbed=layout.absorbed,
+        language_only=layout.language_only,
+    )
+
+
+@lru_cache(maxsize=4096)
 def weights(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | None = None) -> tuple[StageWeights, ...]:
     """The weights of each pipeline stage. Raises ``ModelError`` where the model's facts do not suffice; an empty tuple is a partition that is
     not possible."""
@@ -150,7 +177,7 @@ def weights(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | Non
                     continue
                 here = len(tensor.layers)
             elif tensor.layers:
-                here = sum(1 for one in tensor.layers if start <= one < start + size)
+                here = len(tensor.layers) if len(parts) == 1 else sum(1 for one in tensor.layers if start <= one < start + size)
             elif tensor.split in ("embedding", "vision", "first"):
                 here = 1 if first else 0
             else:
@@ -177,7 +204,13 @@ def doubts(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | None
     """Why the weights of this layout cannot be told from facts, where they cannot."""
     result: list[str] = []
     experts = checkpoint.layout.get("experts")
-    if layout.engine == "sglang" and experts == "mxfp4" and model.family == "dsv4" and gpu is not None and gpu.architecture not in _NATIVE_FP4:
+    if (
+        layout.engine == "sglang"
+        and experts == "mxfp4"
+        and model.family == "dsv4"
+        and gpu is not None
+        and gpu.architecture not in _NATIVE_FP4
+    ):
         result.append(
             f"SGLang repacks the MXFP4 experts of DeepSeek V4 on {gpu.name.upper()} at load and how is not known: at TP8 on H200 125.4 to "
             "125.7 GiB a GPU were measured, 24 GiB above the checkpoint's share"

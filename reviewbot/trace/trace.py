@@ -208,6 +208,9 @@ def _all_paths(context: Context, text: str, path: str, offset: int, tree: Tree, 
             files_read |= files.files_read()
         if not any(_equal(found, other) for other in paths):
             paths.append(found)
+    if any(item.outcome in ("submit", "script") for item in paths):
+        # an undecided condition one way of which only leads to a refusal is taken for the other, as where both ways stand side by side
+        paths = [item for item in paths if item.outcome != "refused"]
     if not complete:
         site = Site(path, 1 + offset)
         note = Limit(f"more than {settings.bounds.paths} paths", site)

@@ -444,6 +444,36 @@ def test_fingerprint_leaves_concurrency_and_name_out() -> None:
     assert recipe_fingerprint(row) != recipe_fingerprint({**row, "tp": 4})
 
 
+@pytest.mark.parametrize(
+    ("space", "field"),
+    [("{tp: 8, conc-list: [4], 3: 4, '5': 6}", "3"), ("{tp: 8, conc-list: [4], router: {name: a, version: b, 3: c}}", "router.3")],
+)
+def test_keys_that_are_no_text(bench_of: Callable[..., Bench], space: str, field: str) -> None:
+    bench = bench_of(entry(space))
+    assert len(bench.points) == 1 and any(problem.field.endswith(field) for problem in bench.problems)
+    assert set(codes(bench)) == {"unknown-field"} and len(bench.jobs()) == 2
+
+
+def test_numbers_without_end(bench_of: Callable[..., Bench]) -> None:
+    large = "9" * 4000
+    space = f"{{tp: {large}, pp: {large}, kv-offloading: dram, kv-offload-backend: {{name: x}}, conc-list: [{large}]}}"
+    bench = bench_of(entry(space, runner="cluster:alpha-one", scenario=OFFLOADED))
+    assert bench.points == () and set(codes(bench)) == {"out-of-range", "wrong-concurrency"}
+
+
+def test_recipes_that_masters_name(bench_of: Callable[..., Bench]) -> None:
+    settings_ = "dp-attn: true, additional-settings: [CONFIG_FILE=r/a.yaml:override_x, EVAL_CONFIG_FILE=r/b.yaml, OTHER=r/c.yaml]"
+    text = entry(f"{{{WORKERS.replace('dp-attn: true', settings_)}, conc-list: [8]}}", multinode="true")
+    bench = bench_of(text, {"configs/deprecated/o-master.yaml": text})
+    assert [(found.name, found.path, found.selector, found.deprecated) for found in bench.mentions] == [
+        ("CONFIG_FILE", "r/a.yaml", "override_x", False),
+        ("EVAL_CONFIG_FILE", "r/b.yaml", "", False),
+        ("CONFIG_FILE", "r/a.yaml", "override_x", True),
+        ("EVAL_CONFIG_FILE", "r/b.yaml", "", True),
+    ]
+    assert {found.site.line for found in bench.mentions} == {bench.points[0].site.line}
+
+
 HOSTILE = [
     "",
     "[]",

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from reviewbot.bench.layout import Layout, matches_any, select
+from reviewbot.bench.model import Recipe
 from reviewbot.bench.policy import CURRENT, EVALS_BY_TOPOLOGY, EVALS_ON_REQUEST, NO_EVALS, read_policy
 from reviewbot.bench.repository import Bench, load_bench
 from reviewbot.documents.shell_syntax import Script
-from reviewbot.documents.yaml import YamlDocument
 from reviewbot.settings import Layout as GivenLayout
 from reviewbot.settings import Settings
 from reviewbot.tree import MemoryTree
@@ -114,16 +114,12 @@ def test_a_link_that_leaves_the_tree_is_a_problem() -> None:
 def test_files_are_parsed_once(bench_of: Callable[..., Bench]) -> None:
     recipe = "benchmarks/multi_node/srt-slurm-recipes/a.yaml"
     files = {recipe: RECIPE, "runners/launch_alpha.sh": "echo x\n", "benchmarks/b.sh": "echo y\n"}
-    seen: list[str] = []
-
-    def reader(path: str, document: YamlDocument) -> str:
-        seen.append(path)
-        return f"read {document.path}"
-
-    bench = bench_of(MASTER, files, recipes=reader)
+    bench = bench_of(MASTER, files)
     assert bench.launchers == ("runners/launch_alpha.sh",) and bench.scripts == ("benchmarks/b.sh", "runners/launch_alpha.sh")
     assert bench.recipe_files == (recipe,)
-    assert bench.recipes(recipe) == bench.recipes(recipe) == f"read {recipe}" and seen == [recipe]
+    (loaded,) = bench.recipes(recipe)
+    assert isinstance(loaded, Recipe) and loaded.name is not None and loaded.name.value == "r"
+    assert bench.recipes(recipe) is bench.recipes(recipe) and bench.recipes("nowhere.yaml") == ()
     assert bench.yaml_document(recipe) is bench.yaml_document(recipe)
     assert isinstance(bench.shell_script("benchmarks/b.sh"), Script)
     assert bench.yaml_document("nowhere.yaml") is None and bench.problems[-1].code == "missing"

@@ -128,7 +128,14 @@ def test_gpus_keep_gb_and_gib_apart() -> None:
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("B200", "b200"), ("cluster:b200-dgxc", "b200"), ("RTX PRO 6000", "rtx6000pro"), ("rtx6000pro-lat", "rtx6000pro"), ("gb300-nv", "gb300"), ("L20", None)],
+    [
+        ("B200", "b200"),
+        ("cluster:b200-dgxc", "b200"),
+        ("RTX PRO 6000", "rtx6000pro"),
+        ("rtx6000pro-lat", "rtx6000pro"),
+        ("gb300-nv", "gb300"),
+        ("L20", None),
+    ],
 )
 def test_gpu_lookup(text: str, name: str | None) -> None:
     gpu = find_gpu(text)
@@ -177,7 +184,9 @@ def test_not_a_config(config: object) -> None:
         model_file_from_config(config, "mine", "config.json")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("data", [{}, {"version": 2}, {"version": 1, "name": "x"}, {"version": 1, "name": "x", "family": "gqa", "arch": {}, "checkpoints": [1]}])
+@pytest.mark.parametrize(
+    "data", [{}, {"version": 2}, {"version": 1, "name": "x"}, {"version": 1, "name": "x", "family": "gqa", "arch": {}, "checkpoints": [1]}]
+)
 def test_not_a_model_file(data: dict[str, object]) -> None:
     with pytest.raises(ModelError):
         model_from_data(data)

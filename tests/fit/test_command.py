@@ -69,7 +69,9 @@ def test_nodes_are_counted() -> None:
 
 
 def test_dp_attention_and_ep_in_each_notation() -> None:
-    sglang = _json("dsr1", "--precision", "fp8", "--gpu", "h200", "--engine", "sglang", "--tp", "8", "--dp", "8", "--ep", "8", "--dp-attention")
+    sglang = _json(
+        "dsr1", "--precision", "fp8", "--gpu", "h200", "--engine", "sglang", "--tp", "8", "--dp", "8", "--ep", "8", "--dp-attention"
+    )
     trtllm = _json("dsr1", "--precision", "fp8", "--gpu", "h200", "--engine", "trtllm", "--tp", "8", "--ep", "8", "--dp-attention")
     vllm = _json("dsr1", "--precision", "fp8", "--gpu", "h200", "--engine", "vllm", "--tp", "1", "--dp", "8", "--ep", "8")
     assert sglang["layout"]["gpus"] == trtllm["layout"]["gpus"] == vllm["layout"]["gpus"] == 8

@@ -60,7 +60,9 @@ _TABLE: list[tuple[str, str, str, Layout, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "model", "precision", "layout", "change"), _TABLE, ids=lambda value: value if isinstance(value, str) else None)
+@pytest.mark.parametrize(
+    ("rule", "model", "precision", "layout", "change"), _TABLE, ids=lambda value: value if isinstance(value, str) else None
+)
 def test_refused_and_not(rule: str, model: str, precision: str, layout: Layout, change: dict[str, Any]) -> None:
     facts = all_models()[model]
     checkpoint = next(one for one in facts.checkpoints if one.precision == precision)
@@ -92,7 +94,9 @@ def test_not_errors() -> None:
     assert fp8 is not None
     assert not violations(r1, fp8, Layout("vllm", tp=8, pp=2))  # 61 layers over 2 stages
     assert not violations(r1, fp8, Layout("vllm", tp=1, dp=24, ep=24))  # 256 experts over 24 ranks
-    assert not violations(all_models()["minimax-m2.5"], all_models()["minimax-m2.5"].checkpoints[0], Layout("sglang", tp=8), find_gpu("mi355x"))
+    assert not violations(
+        all_models()["minimax-m2.5"], all_models()["minimax-m2.5"].checkpoints[0], Layout("sglang", tp=8), find_gpu("mi355x")
+    )
 
 
 def test_older_versions_are_told_where_the_version_is_not_known() -> None:

@@ -75,13 +75,18 @@ def test_unknown_is_no_layout(server: Server) -> None:
 
 
 def test_an_unknown_limit_does_not_hide_the_layout() -> None:
-    layout = layout_of(_server("vllm", **{"tensor-parallel-size": "8", "max-model-len": None, "gpu-memory-utilization": "high"}), {"conc": "x"})
+    layout = layout_of(
+        _server("vllm", **{"tensor-parallel-size": "8", "max-model-len": None, "gpu-memory-utilization": "high"}), {"conc": "x"}
+    )
     assert layout is not None
     assert (layout.max_model_len, layout.utilization, layout.concurrency) == (None, None, None)
 
 
 def test_draft_layers_and_partition() -> None:
-    vllm = layout_of(_server("vllm", {"VLLM_PP_LAYER_PARTITION": "31,30"}, **{"pipeline-parallel-size": "2", "speculative-config": '{"method": "mtp"}'}), {})
+    vllm = layout_of(
+        _server("vllm", {"VLLM_PP_LAYER_PARTITION": "31,30"}, **{"pipeline-parallel-size": "2", "speculative-config": '{"method": "mtp"}'}),
+        {},
+    )
     assert vllm is not None
     assert vllm.mtp
     assert vllm.partition == (31, 30)
@@ -109,7 +114,13 @@ def test_stages(layout: Layout, layers: int, expected: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("text", "version"),
-    [("v0.5.16-cu130", (0, 5, 16)), ("vllm/vllm-openai:v0.25.1", (0, 25, 1)), ("lmsysorg/sglang:deepseek-v4-hopper", None), ("0.33", (0, 33)), ("", None)],
+    [
+        ("v0.5.16-cu130", (0, 5, 16)),
+        ("vllm/vllm-openai:v0.25.1", (0, 25, 1)),
+        ("lmsysorg/sglang:deepseek-v4-hopper", None),
+        ("0.33", (0, 33)),
+        ("", None),
+    ],
 )
 def test_versions(text: str, version: tuple[int, ...] | None) -> None:
     assert parse_version(text) == version

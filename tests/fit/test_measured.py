@@ -15,7 +15,9 @@ from reviewbot.fit.kv import kv_cost
 from reviewbot.fit.layout import Layout, parse_version
 from reviewbot.fit.weights import doubts, weights
 
-_ROWS: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "fixtures" / "fit" / "measured.json").read_text(encoding="utf-8"))["rows"]
+_ROWS: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "fixtures" / "fit" / "measured.json").read_text(encoding="utf-8"))[
+    "rows"
+]
 _WEIGHTS = [row for row in _ROWS if row["kind"] == "weights"]
 _CACHES = [row for row in _ROWS if row["kind"] == "kv"]
 
@@ -63,7 +65,12 @@ def test_cache_bytes_a_token(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("model", "kv", "tp", "measured"),
-    [("glm-5", "bf16", 8, 100_164), ("kimi-k3", "fp8", 8, 13_955), ("minimax-m3", "fp8", 2, 38_523 - 512), ("deepseek-r1", "fp8", 8, 35_136)],
+    [
+        ("glm-5", "bf16", 8, 100_164),
+        ("kimi-k3", "fp8", 8, 13_955),
+        ("minimax-m3", "fp8", 2, 38_523 - 512),
+        ("deepseek-r1", "fp8", 8, 35_136),
+    ],
 )
 def test_cache_bytes_that_are_published_a_token(model: str, kv: str, tp: int, measured: int) -> None:
     facts = all_models()[model]
