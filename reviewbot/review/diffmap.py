@@ -133,11 +133,22 @@ def place(finding: Finding, diff: DiffMap | None) -> Anchor:
         end -= 1  # the range ends before the first character of that line
     file = diff.file(path)
     if file is not None and file.commentable:
-        return _deletion(finding, file, path, end) or _inside(file, path, finding.line, end) or Anchor("file", path)
+        return _deletion(finding, file, path, end) or _inside(file, path, *_with_neighbours(finding, end)) or Anchor("file", path)
     cause = _cause(finding, diff)
     if file is None and cause is not None:
         return cause
     return Anchor("summary", path, because=_changed_related(finding, diff))
+
+
+def _with_neighbours(finding: Finding, end: int) -> tuple[int, int]:
+    """The lines of a finding, with those of the same file beside them that belong to it: a comment and the line that it is about."""
+    start = finding.line
+    near = sorted(other.site.line for other in finding.related if other.site.path == finding.path)
+    for line in reversed(near):
+        start = line if line == start - 1 else start
+    for line in near:
+        end = line if line == end + 1 else end
+    return start, end
 
 
 def fits(diff: DiffMap, path: str, start: int, end: int) -> Anchor | None:

@@ -19,7 +19,7 @@ _QUOTED = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 # Letters, digits and the punctuation of a sentence. No @ # : / \ < > [ ] * _ ~ | & $ ` and nothing outside of Latin letters.
 _HARMLESS = re.compile(r"[A-Za-z0-9\u00c0-\u024f(\"']*(?:[A-Za-z0-9\u00c0-\u024f.,%=+()\"';-]*[A-Za-z0-9\u00c0-\u024f%)\"'])?[.,;:)]*\Z")
 _SIGNS = frozenset({"-", "\u2013", "\u2014", "=", "+", "%", "&"})
-_ACTS = re.compile(r"www\.|\A[0-9a-f]{7,64}\W*\Z|\bGH-\d|\A[-+=.;,]", re.IGNORECASE)
+_ACTS = re.compile(r"www\.|\A[0-9a-f]{7,64}\W*\Z|\bGH-\d|\A[-+=]", re.IGNORECASE)
 
 
 def span(text: str, most: int = MAX_MESSAGE) -> str:

@@ -113,11 +113,13 @@ def _check_head(github: GitHub, request: Request) -> None:
 
 def _state(github: GitHub, number: int) -> PullState:
     login = github.login()
+    # The summary first: what it remembers as posted is then among the comments, unless somebody deleted it.
+    summaries = github.issue_comments(number)
     comments = github.review_comments(number)
     own = any(_is_marked(item, login) for item in comments)
     threads = github.threads(number) if own else {}
     return read_state(
-        comments, threads, github.issue_comments(number), github.reviews(number), login,
+        comments, threads, summaries, github.reviews(number), login,
         may_write=github.may_write, thumbs_down=github.thumbs_down,
     )  # fmt: skip
 
@@ -246,7 +248,7 @@ def _edited(edit: Edit, request: Request) -> str:
         return comment_body(edit.item, request.head, request.links)
     if edit.why == "duplicate":
         return duplicate_body(edit.comment, request.head)
-    return fixed_body(edit.comment, request.head, request.links, base_has_it=edit.why == "base", refused=edit.comment.refused)
+    return fixed_body(edit.comment, request.head, request.links, base_has_it=edit.why == "base")
 
 
 def _resolve(github: GitHub, plan: Plan, outcome: Outcome) -> None:

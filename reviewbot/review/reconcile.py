@@ -95,6 +95,9 @@ def reconcile(
         if item.anchor.kind == "summary" or len(kept) + len(new) >= most:
             rows.append(item)
             continue
+        if any(comment.unseen and comment.thread is None for comment in by_fingerprint.get(item.finding.fingerprint, [])):
+            rows.append(item)  # whether it was refused is not known
+            continue
         again = [comment for comment in by_fingerprint.get(item.finding.fingerprint, []) if not comment.outdated]
         if again:
             edits.append(Edit(again[-1], "open", item))

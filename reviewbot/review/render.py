@@ -62,12 +62,14 @@ def comment_body(item: Item, head: str, links: Links) -> str:
     return _fitted(parts, marker)
 
 
-def fixed_body(comment: OwnComment, head: str, links: Links, *, base_has_it: bool = False, refused: bool = False) -> str:
+def fixed_body(comment: OwnComment, head: str, links: Links, *, base_has_it: bool = False) -> str:
     """The comment after its finding is gone: struck through, with the commit that no longer has it."""
     first = comment.body.replace("\r\n", "\n").split("\n", 1)[0][:4_000]
-    said = f"Not new any more: the base branch has it too, as of {links.commit(head)}." if base_has_it else f"Fixed in {links.commit(head)}."
+    at = links.commit(head)
+    said = f"Not new any more: the base branch has it too, as of {at}." if base_has_it else f"Fixed in {at}."
     struck = first if first.startswith("~~") or read_marker(first) is not None else f"~~{first}~~"
-    return "\n\n".join([struck, said, comment_marker(comment.fingerprint, head, "fixed", refused)])
+    marker = comment_marker(comment.fingerprint, head, "fixed", refused=comment.refused, unseen=comment.thread is None)
+    return "\n\n".join([struck, said, marker])
 
 
 def duplicate_body(comment: OwnComment, head: str) -> str:

@@ -37,13 +37,15 @@ class Thread:
 @dataclass(frozen=True, slots=True)
 class OwnComment:
     """A comment of the bot about one finding. ``outdated`` where its line is no longer in the diff; ``refused`` where somebody with write
-    access resolved it while it was open, or gave it a thumbs-down."""
+    access resolved it while it was open, or gave it a thumbs-down. ``unseen``: when it was called fixed, nobody could tell whether its thread
+    had been resolved before."""
 
     id: int
     fingerprint: str
     commit: str
     state: CommentState
     refused: bool
+    unseen: bool
     outdated: bool
     replied: bool
     thread: Thread | None
@@ -81,9 +83,10 @@ class PullState:
 # --- markers -------------------------------------------------------------------------------------------------------
 
 
-def comment_marker(fingerprint: str, commit: str, state: CommentState, refused: bool = False) -> str:
+def comment_marker(fingerprint: str, commit: str, state: CommentState, *, refused: bool = False, unseen: bool = False) -> str:
     """The last line of a comment about a finding."""
-    return f"<!-- reviewbot:{VERSION} fp={fingerprint} sha={commit} state={state}{' refused=1' if refused else ''} -->"
+    more = (" refused=1" if refused else "") + (" unseen=1" if unseen else "")
+    return f"<!-- reviewbot:{VERSION} fp={fingerprint} sha={commit} state={state}{more} -->"
 
 
 def summary_marker(commit: str, posted: Sequence[str], refused: Sequence[str]) -> str:
@@ -155,14 +158,15 @@ def _own_comment(
     state: CommentState = "open" if marker["state"] == "open" else "fixed"
     thread = threads.get(item["id"])
     refused = marker.get("refused") == "1"
-    if not refused and state == "open" and thread is not None and thread.resolved and thread.resolved_by not in (None, login):
+    unseen = marker.get("unseen") == "1"
+    if not refused and (state == "open" or unseen) and thread is not None and thread.resolved and thread.resolved_by not in (None, login):
         refused = may_write(thread.resolved_by or "")
     if not refused and (item.get("reactions") or {}).get("-1", 0):
         refused = any(may_write(person) for person in thumbs_down(item["id"]) if person != login)
     outdated = item.get("subject_type") != "file" and item.get("line") is None
     commit = marker.get("sha", "")
     return OwnComment(
-        item["id"], marker["fp"], commit if _COMMIT.match(commit) else "", state, refused, outdated, replied, thread, item.get("body") or ""
+        item["id"], marker["fp"], commit if _COMMIT.match(commit) else "", state, refused, unseen, outdated, replied, thread, item.get("body") or ""
     )
 
 
