@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+from urllib.parse import quote
 
 from reviewbot.review.state import Thread
 
@@ -76,7 +77,8 @@ class Pull:
 
 
 class GitHub:
-    """The calls of the review, on one repository. ``wait`` sleeps; ``pace`` is the time between two writes, in seconds."""
+    """The calls of the review, on one repository. ``wait`` sleeps; ``pace`` is the time between two writes, in seconds
+    (``PACE`` where none is given)."""
 
     def __init__(
         self,
@@ -86,7 +88,7 @@ class GitHub:
         api: str = "https://api.github.com",
         login: str = "",
         wait: Callable[[float], None] = time.sleep,
-        pace: float = PACE,
+        pace: float | None = None,
         patience: float = PATIENCE,
         timeout: int = TIMEOUT,
     ) -> None:
@@ -99,7 +101,7 @@ class GitHub:
         self._root = f"/repos/{repository}"
         self._wait = wait
         self._patience = patience
-        self._pace = pace
+        self._pace = PACE if pace is None else pace
         self._last_write = 0.0
         self._writes = 0
         self._login = login
@@ -256,8 +258,6 @@ class GitHub:
         """Whether somebody may write to the repository; ``False`` where that cannot be told."""
         if login not in self._may_write:
             try:
-                from urllib.parse import quote
-
                 _, data = self.request("GET", f"{self._root}/collaborators/{quote(login, safe='')}/permission")
                 self._may_write[login] = data.get("permission") in ("admin", "write")
             except ApiError as error:

@@ -68,7 +68,6 @@ class Means:
     root: Path
     lines_at: Callable[[str], Callable[[str], Sequence[str]]]
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    client: Mapping[str, Any] = field(default_factory=dict)  # arguments of the GitHub client beside the usual ones
 
 
 def run(arguments: argparse.Namespace, means: Means) -> int:
@@ -382,7 +381,7 @@ def _github(arguments: argparse.Namespace, means: Means, event: Event, token: An
     from reviewbot.review.client import GitHub
 
     api = means.environment.get("GITHUB_API_URL", "") or "https://api.github.com"
-    return GitHub(event.repository, token, api=api, login=arguments.bot_login or "", **means.client)
+    return GitHub(event.repository, token, api=api, login=arguments.bot_login or "")
 
 
 def _report(checked: Checked) -> Report:

@@ -225,7 +225,8 @@ class GitHubDouble:
         return new
 
     def resolve(self, comment: int, login: str | None) -> None:
-        self.comments[comment].resolved, self.comments[comment].resolved_by = True, login
+        if not self.comments[comment].resolved:
+            self.comments[comment].resolved, self.comments[comment].resolved_by = True, login
 
     def thumbs_down(self, comment: int, login: str) -> None:
         self.comments[comment].reactions[login] = "-1"
