@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote
 
+from reviewbot.review.event import REPOSITORY
 from reviewbot.review.state import Thread
 
 PAGE = 100
@@ -94,7 +95,7 @@ class GitHub:
     ) -> None:
         import github
 
-        if not re.fullmatch(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+", repository):
+        if not REPOSITORY.match(repository):
             raise ValueError(f"{repository!r} is not OWNER/NAME")
         self.repository = repository
         self.token = token

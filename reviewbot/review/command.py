@@ -23,7 +23,7 @@ from reviewbot.git import GitError, Repository
 from reviewbot.report.common import Report, visible
 from reviewbot.review.artifact import Artifact, ArtifactError, read_artifact, write_artifact
 from reviewbot.review.diffmap import DiffMap
-from reviewbot.review.event import Event, EventError, read_event
+from reviewbot.review.event import REPOSITORY, Event, EventError, read_event
 from reviewbot.review.items import Item, make_items, without_line
 from reviewbot.review.markup import Links, span
 from reviewbot.review.reconcile import MOST_INLINE
@@ -299,6 +299,8 @@ def _diff_if_there(root: Path, base: str, head: str) -> tuple[DiffMap | None, tu
 
 
 def _event(arguments: argparse.Namespace, means: Means) -> Event:
+    if arguments.repo and not REPOSITORY.match(arguments.repo):
+        raise UsageError(f"--repo wants OWNER/NAME, not {arguments.repo!r}")
     if arguments.repo and arguments.head and arguments.base and not arguments.event:
         return Event("", arguments.repo, arguments.pr, arguments.base, arguments.head)
     event = read_event(means.environment, arguments.event)

@@ -78,7 +78,7 @@ class DiffMap:
         total = 0
         for path in sorted(self._changes, key=lambda path: path.encode("utf-8", "surrogateescape"))[:MAX_FILES]:
             total += counts.get(path, 0)
-            if counts.get(path, 0) <= MAX_LINES and total <= MAX_LINES:
+            if counts.get(path, 0) <= MAX_LINES and total <= MAX_LINES and _is_text(path):
                 self._shown.add(path)
         self._files: dict[str, FileDiff] = {}
 
@@ -121,6 +121,15 @@ class DiffMap:
             )
         added = frozenset(line for block in blocks for line in block.added)
         return FileDiff(change.path, change.old_path, change.status, blocks, shown, added)
+
+
+def _is_text(path: str) -> bool:
+    """Whether the API, which speaks JSON, can name a path."""
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def place(finding: Finding, diff: DiffMap | None) -> Anchor:

@@ -11,7 +11,7 @@ from typing import Any
 
 MAX_EVENT = 25_000_000  # bytes; GitHub cuts payloads at 25 MB
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
-_REPOSITORY = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+\Z")
+REPOSITORY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*/(?!\.{1,2}\Z)[A-Za-z0-9_.-]+\Z")  # OWNER/NAME
 _PULL_EVENTS = ("pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment")
 
 
@@ -56,7 +56,7 @@ def read_event(environment: Mapping[str, str], path: str | None = None) -> Event
 def parse_event(data: Mapping[str, Any], name: str, repository: str = "") -> Event:
     """The event of a payload. ``repository`` is what the runner says, which counts more than the payload. Raises ``EventError``."""
     repository = repository or _text(data, "repository", "full_name")
-    if not _REPOSITORY.match(repository):
+    if not REPOSITORY.match(repository):
         raise EventError("the event names no repository")
     if name in _PULL_EVENTS:
         head_repository = _text(data, "pull_request", "head", "repo", "full_name")

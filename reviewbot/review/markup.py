@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from reviewbot.report.common import visible
 from reviewbot.report.markdown import code_span
+from reviewbot.review.event import REPOSITORY
 
 MAX_MESSAGE = 2_000  # characters of one message
 MAX_PATH = 300
@@ -19,7 +20,7 @@ _QUOTED = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 # Letters, digits and the punctuation of a sentence. No @ # : / \ < > [ ] * _ ~ | & $ ` and nothing outside of Latin letters.
 _HARMLESS = re.compile(r"[A-Za-z0-9\u00c0-\u024f(\"']*(?:[A-Za-z0-9\u00c0-\u024f.,%=+()\"';-]*[A-Za-z0-9\u00c0-\u024f%)\"'])?[.,;:)]*\Z")
 _SIGNS = frozenset({"-", "\u2013", "\u2014", "=", "+", "%", "&"})
-_ACTS = re.compile(r"www\.|\A[0-9a-f]{7,64}\W*\Z|\bGH-\d|\A[-+=]", re.IGNORECASE)
+_ACTS = re.compile(r"www\.|(?<!\w)[0-9a-f]{7,64}(?!\w)|\bGH-\d|\A[-+=]", re.IGNORECASE)
 
 
 def span(text: str, most: int = MAX_MESSAGE) -> str:
@@ -87,7 +88,7 @@ class Links:
     """Addresses at the head of a repository on a GitHub server; all of them empty where the repository is not known."""
 
     def __init__(self, server: str = "", repository: str = "") -> None:
-        good = re.fullmatch(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+", repository) and re.fullmatch(r"https?://[A-Za-z0-9.:-]+", server.rstrip("/"))
+        good = REPOSITORY.match(repository) and re.fullmatch(r"https?://[A-Za-z0-9.:-]+", server.rstrip("/"))
         self._root = f"{server.rstrip('/')}/{repository}" if good else ""
 
     def place(self, commit: str, path: str, line: int, end: int = 0) -> str:
@@ -95,7 +96,10 @@ class Links:
         shown = code_span(f"{cut(path, MAX_PATH)}:{line}" if line else cut(path, MAX_PATH))
         if not self._root or path == "." or len(path) > 2 * MAX_PATH:
             return shown
-        address = quote(path.encode("utf-8", "surrogateescape"), safe="/")
+        try:
+            address = quote(path.encode("utf-8", "surrogateescape"), safe="/")
+        except UnicodeEncodeError:  # half of a pair, which no file name has
+            return shown
         lines = f"#L{line}" + (f"-L{end}" if end > line else "") if line else ""
         return link(shown, f"{self._root}/blob/{quote(commit, safe='')}/{address}{lines}")
 
