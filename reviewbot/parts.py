@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reviewbot.bench.layout import Layout
 from reviewbot.engine.context import Context, Documents
 from reviewbot.engine.store import DocumentStore
 from reviewbot.runs.model import Run
 from reviewbot.settings import NAME, Settings, parse_settings
-from reviewbot.settings import Layout as SettingsLayout
 from reviewbot.tree import Tree, TreeError
 
 Changes = tuple[frozenset[str], dict[str, str]]  # paths that differ, and old path -> new path of renames
@@ -162,7 +160,7 @@ def default_parts() -> Parts:
     def load_bench(tree: Tree, settings: Settings) -> Any:
         from reviewbot.bench.repository import load_bench
 
-        return load_bench(tree, _layout(settings))
+        return load_bench(tree, settings)
 
     def build_runs(bench: Any, options: Options) -> Iterable[Run]:
         from reviewbot.runs import build_runs
@@ -178,19 +176,3 @@ def default_parts() -> Parts:
         )
 
     return Parts(open_tree, DocumentStore, load_bench, build_runs, renames, (TreeError, GitError))
-
-
-def _layout(settings: Settings) -> Layout | None:
-    """The layout that settings give, ``None`` where they give none."""
-    given = settings.layout
-    if given == SettingsLayout() and settings.profile is None:
-        return None
-    usual = Layout()
-    return Layout(
-        masters=given.masters,
-        runners=given.runners[0] if given.runners else "",
-        launchers=given.launchers or usual.launchers,
-        workflows=given.workflows or usual.workflows,
-        recipes=given.recipes or usual.recipes,
-        adapter=settings.profile or "",
-    )

@@ -81,7 +81,8 @@ def _parser() -> tree_sitter.Parser:
 
 @lru_cache(maxsize=1)
 def _comment_query() -> tree_sitter.Query:
-    return tree_sitter.Query(tree_sitter.Language(tree_sitter_bash.language()), "(comment) @c")
+    query: tree_sitter.Query = tree_sitter.Query(tree_sitter.Language(tree_sitter_bash.language()), "(comment) @c")
+    return query
 
 
 def parse_shell(data: bytes | str, path: str = "") -> Script:
@@ -199,7 +200,7 @@ def _syntax_problems(reader: _Reader, source: Source) -> list[Problem]:
 
 
 def _cause(source: Source) -> Problem | None:
-    """The first thing that is wrong with the nesting of a script that has an error, by its keywords; ``None`` where the nesting is right."""
+    """The first thing that is wrong with the nesting of a script that has an error, by its keywords; ``None`` where that is right."""
     stack: list[tuple[str, int]] = []
 
     def told(message: str, start: int, length: int) -> Problem:
@@ -463,7 +464,7 @@ class _Statements:
         return self.at(closing)
 
     def operands(self, node: tree_sitter.Node, separators: frozenset[str]) -> list[tuple[str, Statement, int]]:
-        """Statements of a list or a pipeline, each with the operator before it and the offset behind it; what stands between must be blank."""
+        """Statements of a list or a pipeline, each with the operator before it and the offset behind it; the rest must be blank."""
         out: list[tuple[str, Statement, int]] = []
         operator = ""
         at = self.at(node)
@@ -589,7 +590,7 @@ class _Statements:
         limit = self.at(clauses[0]) if clauses else own[1][2]
         inner = [child for child in own[1][3] if child.type not in ("elif_clause", "else_clause") and self.at(child) < limit]
         arms.append((self.part(own[0]), self.block(inner, own[1][1], limit)))
-        for position, clause in enumerate(clauses):
+        for clause in clauses:
             if clause.type == "elif_clause":
                 pieces = self.divided(clause, frozenset({"elif", "then"}))
                 if len(pieces) < 2:
@@ -616,7 +617,8 @@ class _Statements:
         body_node = next((child for child in node.children if child.type == "do_group"), None)
         if body_node is None:
             raise ShellSyntaxError(f"the loop of line {self.line(start)} has no `do`", start)
-        condition = self.block([child for child in node.children[1:] if self.to(child) <= self.at(body_node)], start + 5, self.at(body_node))
+        before = [child for child in node.children[1:] if self.to(child) <= self.at(body_node)]
+        condition = self.block(before, start + 5, self.at(body_node))
         body, end = self.group_of(node)
         redirects, stop = self.scanner.redirects(end, self.limit)
         return While(condition, body, until, redirects, self.line(start), self.last_line(stop)), stop

@@ -325,7 +325,7 @@ class Source:
                     continue
                 c = text[i]
                 if c in " \t\n;&|()<>":
-                    if c == "(" and i > word_start and text[i - 1] in "?*+@!" or c == "(" and i > word_start and text[i - 1] == "=":
+                    if c == "(" and i > word_start and text[i - 1] in "?*+@!=":  # an extended pattern, the value of an array
                         i = self._skip_group(i, end, depth)
                         bare = False
                         continue

@@ -75,13 +75,13 @@ class DocumentStore:
     @cached_property
     def _layout(self) -> Layout:
         layout = getattr(self._bench, "layout", None)
-        return layout if isinstance(layout, Layout) else Layout(masters=("configs/*-master.yaml",), runners="configs/runners.yaml")
+        return layout if isinstance(layout, Layout) else Layout(masters=("configs/*-master.yaml",), runners=("configs/runners.yaml",))
 
     def _globs(self, kind: str) -> tuple[str, ...]:
         layout = self._layout
         return {
             "master": (*layout.masters, *layout.deprecated),
-            "runners": (layout.runners,),
+            "runners": layout.runners,
             "workflow": layout.workflows,
             "recipe": layout.recipes,
             "changelog": (layout.changelog,),

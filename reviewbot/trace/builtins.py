@@ -623,7 +623,7 @@ def _read(sh: Evaluator, argv: list[str], site: Site) -> int | None:
         text = re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
     ifs = sh.separators()
     if array is not None:
-        sh.set_array(array, _split(text, ifs), site)
+        sh.set_array(array, _split(text, ifs), site, not is_known(text))
     elif not names:
         sh.assign("REPLY", text, site)
     else:
@@ -697,7 +697,7 @@ def _mapfile(sh: Evaluator, argv: list[str], site: Site) -> int | None:
         items = lines if strip else [line + delimiter for line in lines[:-1]] + lines[-1:]
     if limit:
         items = items[:limit]
-    sh.set_array(name, items, site)
+    sh.set_array(name, items, site, not is_known(text))
     return 0
 
 

@@ -413,6 +413,8 @@ def parameter(sh: Evaluator, part: Parameter) -> str:
     if part.index is not None:
         if part.length and part.index.static in ("@", "*"):
             slot = sh.slot(name)
+            if isinstance(slot, Array) and slot.open:
+                return sh.hole(f"number of items of {name}", sh.site(part.line), nonempty=True, numeric=True)
             return str(len(slot.items)) if isinstance(slot, Array) else "0" if sh.lookup(name) is None else "1"
         index = text(sh, part.index)
     if part.length and name in ("@", "*", "#") and name != "#":

@@ -19,6 +19,7 @@ from reviewbot.trace.files import FileText, LineOrigin
 from reviewbot.trace.values import HOLE, without_forged_holes
 from reviewbot.tree import Tree, TreeError
 
+_DEVICES = frozenset(("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/urandom"))
 _MAX_CHAIN = 12
 _MAX_ALIASES = 50
 _MAX_WALK = 50_000
@@ -123,6 +124,14 @@ def _read(base: _TreeBase, path: str) -> FileText | None:
     return FileText(text, tuple(LineOrigin(Site(name, number)) for number in range(1, line_count(text) + 1)))
 
 
+def _resolved(tree: Tree, path: str) -> str:
+    """``path`` with links followed: the file that people edit and that a diff shows."""
+    try:
+        return tree.resolve(path)
+    except TreeError:
+        return path
+
+
 def line_count(text: str) -> int:
     """Lines as ``FileText`` counts them: a last empty piece is none."""
     return text.count("\n") + (1 if text and not text.endswith("\n") else 0)
@@ -150,7 +159,12 @@ class VirtualFiles:
     """The file system of one trace. ``workspace`` is where the repository lies; ``bound`` the largest text, in characters."""
 
     def __init__(
-        self, tree: Tree | None, workspace: str, *, cache: TextCache | None = None, bound: int = 16_000_000,
+        self,
+        tree: Tree | None,
+        workspace: str,
+        *,
+        cache: TextCache | None = None,
+        bound: int = 16_000_000,
         directories: Callable[[str], bool | None] | None = None,
     ) -> None:
         self._cache = cache if cache is not None else TextCache()
@@ -191,6 +205,14 @@ class VirtualFiles:
             return file.base.tree.executable(file.path)
         return file.executable
 
+    def real(self, path: str) -> str:
+        """``path`` with mounts and links that the script made followed."""
+        return self._real(path)
+
+    def written(self, path: str) -> bool:
+        file = self._file(self._maps, self._real(path))
+        return file is not None and file.content is not None
+
     def origin(self, path: str) -> str | None:
         file = self._file(self._maps, self._real(path))
         return None if file is None else file.origin
@@ -224,7 +246,7 @@ class VirtualFiles:
 
     def write(self, path: str, content: FileText | None) -> None:
         path = self._real(path)
-        if path.startswith("/dev/"):
+        if path in _DEVICES:
             return
         before = self._file(self._maps, path)
         self._parents(path)
@@ -257,7 +279,7 @@ class VirtualFiles:
 
     def remove(self, path: str) -> None:
         path = self._real(path)
-        if path == "/" or path.startswith("/dev/"):
+        if path == "/" or path in _DEVICES:
             return
         self._clear(path)
         self._put(path, _GONE)
@@ -269,7 +291,7 @@ class VirtualFiles:
 
     def copy_file(self, source: str, target: str) -> None:
         source, target = self._real(source), self._real(target)
-        if target.startswith("/dev/"):
+        if target in _DEVICES:
             return
         file = self._file(self._maps, source)
         if file is None:
@@ -462,7 +484,7 @@ class VirtualFiles:
                 if isinstance(base, _View):
                     return self._file(base.maps, posixpath.join(base.path, below))
                 assert isinstance(base, _TreeBase)
-                return _File(base=base, path=below, origin=below if base.ours else None)
+                return _File(base=base, path=below, origin=_resolved(base.tree, below) if base.ours else None)
             if kind != "missing":
                 return None
         return None

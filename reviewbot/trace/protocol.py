@@ -54,6 +54,14 @@ class FileSystem(Protocol):
         """The path in the repository that the file at ``path`` was copied from or lies at, whether or not it was edited since."""
         ...
 
+    def real(self, path: str) -> str:
+        """``path`` with container mounts and links that the script made followed."""
+        ...
+
+    def written(self, path: str) -> bool:
+        """Whether a script of the trace wrote or changed the file itself (not merely copied it)."""
+        ...
+
     def write(self, path: str, content: FileText | None) -> None:
         """Create or replace a file; ``None`` is a file of unknown content. Parent directories come into being."""
         ...
@@ -160,6 +168,10 @@ class Shell(Protocol):
 
     def limit(self, text: str, site: Site) -> None:
         """Record a bound that was hit (a ``Limit`` effect)."""
+        ...
+
+    def missing(self, name: str, program: str, site: Site) -> None:
+        """Record that ``program`` needs a file that is known not to exist (a ``Missing`` effect)."""
         ...
 
     def upstream(self, url: str, ref: str | None) -> Tree | None:

@@ -15,7 +15,7 @@ from reviewbot.documents.shell_syntax import (
 )
 from reviewbot.trace import arithmetic, conditions, expand
 from reviewbot.trace.control import Bound, Break, Continue, Control, Exit, Fork, Return, Stop
-from reviewbot.trace.effects import Assign, Assume, Edit, Effect, Enter, Exec, Limit, Located, Submit, Variable
+from reviewbot.trace.effects import Assign, Assume, Edit, Effect, Enter, Exec, Limit, Located, Missing, Submit, Variable
 from reviewbot.trace.environment import Environment
 from reviewbot.trace.files import FileText, LineOrigin
 from reviewbot.trace.protocol import CommandTable, FileSystem, Invocation, Outcome
@@ -99,8 +99,9 @@ class Evaluator:
         self.commands_run = 0
         self.mutations = 0
         self.slept = 0
-        self.serving = 0  # 1: a server was started in the background, 2: something ran in front of it since
+        self.serving = 0  # 1: something runs in the background, 2: it was waited for, 3: a program ran in front since
         self.cleaning = False  # in an EXIT trap
+        self.aside = False  # in a bench script that runs in the background
         self.substitutions = 0
         self.why = ""
         self.last_output = ""
@@ -138,8 +139,8 @@ class Evaluator:
         if isinstance(effect, Exec):
             if effect.background:
                 self.serving = max(self.serving, 1)
-            elif self.serving == 1:
-                self.serving = 2
+            elif self.serving == 2 and effect.argv[1:2] not in (("-c",), ("-",)):
+                self.serving = 3
         if isinstance(effect, Submit) and self.context.stop == "submit":
             raise Stop("submit", effect.site)
 
@@ -307,6 +308,8 @@ class Evaluator:
             return self.hole(f"{name}[...]", self.site_now) if array.items else None
         if number < 0:
             number += 1 + max((key for key in array.items if isinstance(key, int)), default=-1)
+        if array.open and number not in array.items:
+            return self.hole(f"{name}[{number}]", self.site_now)
         return array.items.get(number)
 
     def _subscript(self, index: str) -> int | None:
@@ -475,8 +478,8 @@ class Evaluator:
         self.variables[name] = Array(items, associative, site)
         self.mutations += 1
 
-    def set_array(self, name: str, values: Sequence[str], site: Site | None, associative: bool = False) -> None:
-        self.variables[self.resolve(name)] = Array(dict(enumerate(values)), associative, site)
+    def set_array(self, name: str, values: Sequence[str], site: Site | None, unknown: bool = False) -> None:
+        self.variables[self.resolve(name)] = Array(dict(enumerate(values)), False, site, open=unknown)
         self.mutations += 1
 
     def unset(self, name: str, index: str | None = None) -> None:
@@ -895,9 +898,11 @@ class Evaluator:
         old = self.variables.get(name)
         associative = isinstance(old, Array) and old.associative
         items: dict[int | str, str] = {}
+        unknown = False
         if item.append:
             if isinstance(old, Array):
                 items = dict(old.items)
+                unknown = old.open
             elif isinstance(old, Variable):
                 items = {0: self.lookup(name) or ""}
         position = 1 + max((key for key in items if isinstance(key, int)), default=-1)
@@ -915,11 +920,12 @@ class Evaluator:
                     items[value] = ""
             else:
                 for value in expand.words(self, (word,), -1):
+                    unknown = unknown or (not is_known(value) and any(getattr(part, "quoted", True) is False for part in word.parts))
                     items[position] = value if isinstance(value, Located) else Located(value, where)
                     position += 1
         if not associative and any(subscript is not None for subscript, _ in item.array):
             items = dict(sorted(items.items(), key=lambda pair: pair[0] if isinstance(pair[0], int) else 0))
-        self.variables[name] = Array(items, associative, site)
+        self.variables[name] = Array(items, associative, site, open=unknown)
         self._export_cache = None
         self.mutations += 1
 
@@ -1052,9 +1058,26 @@ class Evaluator:
     def _program(self, argv: Sequence[str], site: Site) -> Outcome:
         source = self.fds.get(0)
         text = source.text[source.position:] if isinstance(source, Source) else None
-        self.emit(Exec(tuple(argv), self.environment(), self.cwd, site, self.background, text, True, self.inside))
+        self.emit(Exec(tuple(argv), self.environment(), self.cwd, site, self.background, text, True, self.inside, self._written(argv)))
         self.why = f"status of {' '.join(argv)}"[:300]
         return Outcome(None, self.hole(f"output of {argv[0].rpartition('/')[2]}", site))
+
+    def _written(self, argv: Sequence[str]) -> dict[str, FileText]:
+        """Texts of files that the words of an argv name and that the script wrote itself, by the name as given."""
+        found: dict[str, FileText] = {}
+        for word in argv[1:]:
+            name = word.partition("=")[2] if word.startswith("-") else word
+            if "." not in name or len(name) > 300:  # a configuration file has an ending
+                continue
+            path = self.absolute(name)
+            if self.files.kind(path) == "file" and self.files.written(path) and (content := self.files.read_text(path)) is not None:
+                found[name] = content
+        return found
+
+    def missing(self, name: str, program: str, site: Site) -> None:
+        """Record that ``program`` needs a file that is known not to exist."""
+        path = self.files.real(self.absolute(name))
+        self.emit(Missing(path.removeprefix(self.settings.workspace + "/"), name, program, site))
 
     def _script_outcome(self, argv: Sequence[str], site: Site) -> Outcome | None:
         path = self.absolute(argv[0])
@@ -1068,6 +1091,7 @@ class Evaluator:
                 return self.run_script(path, argv[1:], site, shown=argv[0])
             return None
         if kind == "missing" and argv[0].rpartition("/")[2] not in self.context.commands:
+            self.missing(argv[0], "bash", site)
             return Outcome(127, "", f"{argv[0]}: No such file or directory\n")
         return None
 
@@ -1102,6 +1126,7 @@ class Evaluator:
         if words and words[0] != "-s":
             path = self.absolute(words[0])
             if self.files.kind(path) == "missing":
+                self.missing(words[0], argv[0], site)
                 return Outcome(127, "", f"{words[0]}: No such file or directory\n")
             if self.files.read_text(path) is None:
                 return self._program(argv, site)
@@ -1244,6 +1269,10 @@ class Evaluator:
             pairs = tuple(f"{host}:{container}" for host, container in mounts)
             self.emit(Enter(where, tuple(argv), by, image, pairs, self.environment(), site))
             content = self.files.read_text(target)
+            if content is None and self.files.kind(target) == "missing":
+                self.missing(path, by, site)
+                outcome.append(Outcome(127, "", f"{path}: No such file or directory\n"))
+                return
             if content is None:
                 outcome.append(Outcome(None, self.hole(f"output of {where}", site)))
                 return
@@ -1253,12 +1282,19 @@ class Evaluator:
             outcome.append(self._child(script, place, path, self._script_arguments(path, argv), None, None, None))
 
         outer = not self.inside
-        self.subshell(body)
+        aside, self.aside = self.aside, self.aside or background
+        try:
+            self.subshell(body)
+        finally:
+            self.aside = aside
         result = outcome[0] if outcome else Outcome(self.status)
         if outer and not background and self.context.stop == "submit":
             started = any(isinstance(effect, Exec) and effect.background for effect in self.effects[before:])
             refused = bool(result.status) and not started
-            raise Stop("refused" if refused else "script", self.exit_site or site if refused else site, result.status)
+            gone = isinstance(self.effects[-1], Missing)
+            if gone:
+                self.exit_message = result.stderr.strip()
+            raise Stop("refused" if refused else "script", (site if gone else self.exit_site or site) if refused else site, result.status)
         return result
 
     @staticmethod
@@ -1581,6 +1617,8 @@ class Evaluator:
                 files = self.files.snapshot()
                 answer = test()
                 if answer is None:
+                    if self.serving == 1:
+                        self.serving = 2
                     self.assume(f"{self.written(line)}: the loop ends here", self.site(line))
                     break
                 if answer:
@@ -1728,6 +1766,8 @@ class Evaluator:
             self._take(start, first, first_effects, Assume(f"{text}: taken for true", site), first_end)
             return
         if self.loops and _ends_poll(first_end) and second_end is None and (self.polling or first.mutations == before.mutations):
+            if self.serving == 1:
+                self.serving = 2
             self._take(start, first, first_effects, Assume(f"{text}: true some day", site), first_end)
             return
         if self.loops and _ends_poll(second_end) and first_end is None and (self.polling or self.mutations == first.mutations):
@@ -1737,9 +1777,9 @@ class Evaluator:
         same = first_end is second_end is None or (first_end is not None and second_end is not None and first_end.same(second_end))
         weighty = any(isinstance(effect, (Submit, Enter)) for effect in (*first_effects, *second_effects))
         if not same or weighty or not self._join(before, first, line, why):
-            if not weighty and (self.cleaning or (self.inside and self.serving == 2)):
-                # what follows the measurement is of no interest: one way is enough
-                if second_end is not None and first_end is None:
+            if not weighty and (self.cleaning or self.aside or (self.inside and self.serving == 3)):
+                # one way is enough behind the measurement, and in a process beside the script
+                if (second_end is not None and first_end is None) or isinstance(first_end, Break):
                     self._take(start, first, first_effects, Assume(f"{text}: taken for true", site), first_end)
                     return
                 self.effects.insert(start, Assume(f"{text}: taken for false", site))
@@ -1810,7 +1850,7 @@ class Evaluator:
                 return None
             items = {key: value if value == two.items[key] else Located(self.one_of([value, two.items[key]], name, line), _site_of(value, two.site))
                      for key, value in one.items.items()}
-            return Array(items, one.associative, two.site)
+            return Array(items, one.associative, two.site, open=one.open or two.open)
         if isinstance(one, Reference) or isinstance(two, Reference):
             return two if one == two else None
         for item in (one, two):

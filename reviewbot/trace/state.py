@@ -13,12 +13,16 @@ from reviewbot.trace.files import LineOrigin
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Array:
-    """An array (``items`` by number, in order) or an associative array; never changed in place."""
+    """An array (``items`` by number, in order) or an associative array; never changed in place.
+
+    ``open`` marks one that was filled from an unknown text: nobody knows how many items it has.
+    """
 
     items: dict[int | str, str]
     associative: bool
     site: Site | None
     exported: bool = False
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,13 @@ class FakeShell:
         return posixpath.normpath(posixpath.join(self.cwd, path))
 
     def hole(
-        self, label: str, site: Site, *, nonempty: bool = False, numeric: bool = False, witness: str | None = None,
+        self,
+        label: str,
+        site: Site,
+        *,
+        nonempty: bool = False,
+        numeric: bool = False,
+        witness: str | None = None,
         choices: tuple[str, ...] | None = None,
     ) -> str:
         return self.holes.new(Hole(label, site, nonempty, numeric, witness, choices))
@@ -65,8 +71,14 @@ class FakeShell:
         return self.upstreams.get((url, ref))
 
     def run(
-        self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str] | None = None,
-        background: bool = False, cwd: str | None = None,
+        self,
+        argv: Sequence[str],
+        site: Site,
+        *,
+        stdin: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        background: bool = False,
+        cwd: str | None = None,
     ) -> Outcome:
         self.ran.append(tuple(argv))
         return self.call(*argv, stdin=stdin) if argv and argv[0] in COMMANDS else Outcome(None)
@@ -82,11 +94,29 @@ class FakeShell:
         return Outcome(None)
 
     def enter(
-        self, path: str, argv: Sequence[str], site: Site, *, by: str, image: str | None = None, mounts: Sequence[tuple[str, str]] = (),
-        environment: Mapping[str, str] | None = None, only: bool = False, cwd: str | None = None, background: bool = False,
+        self,
+        path: str,
+        argv: Sequence[str],
+        site: Site,
+        *,
+        by: str,
+        image: str | None = None,
+        mounts: Sequence[tuple[str, str]] = (),
+        environment: Mapping[str, str] | None = None,
+        only: bool = False,
+        cwd: str | None = None,
+        background: bool = False,
     ) -> Outcome:
         self.entered.append(
-            {"path": path, "by": by, "image": image, "mounts": list(mounts), "environment": dict(environment or {}), "only": only, "cwd": cwd}
+            {
+                "path": path,
+                "by": by,
+                "image": image,
+                "mounts": list(mounts),
+                "environment": dict(environment or {}),
+                "only": only,
+                "cwd": cwd,
+            }
         )
         return Outcome(None)
 

@@ -12,7 +12,21 @@ from reviewbot.trace.protocol import Invocation, Outcome
 
 _SHORT_VALUES = "evwuphmlc"
 _LONG_FLAGS = frozenset(
-    "rm detach interactive tty privileged init read-only no-healthcheck publish-all oom-kill-disable sig-proxy quiet replace".split()
+    [
+        "rm",
+        "detach",
+        "interactive",
+        "tty",
+        "privileged",
+        "init",
+        "read-only",
+        "no-healthcheck",
+        "publish-all",
+        "oom-kill-disable",
+        "sig-proxy",
+        "quiet",
+        "replace",
+    ]
 )
 _GLOBAL_VALUES = {"-H", "--host", "--context", "-l", "--log-level", "--config"}
 
@@ -33,10 +47,35 @@ def docker(invocation: Invocation) -> Outcome:
         shell = invocation.shell
         stdin = invocation.stdin() if invocation.has_stdin else None
         shell.emit(
-            Exec(invocation.argv, shell.environment(), shell.cwd, invocation.site, invocation.background, stdin, inside=(*shell.inside, "docker"))
+            Exec(
+                invocation.argv,
+                shell.environment(),
+                shell.cwd,
+                invocation.site,
+                invocation.background,
+                stdin,
+                inside=(*shell.inside, "docker"),
+            )
         )
         return Outcome(None, shell.hole(label(invocation), invocation.site))
-    if verb in ("pull", "rm", "stop", "kill", "login", "logout", "rmi", "tag", "push", "load", "save", "volume", "network", "system", "wait", "build"):
+    if verb in (
+        "pull",
+        "rm",
+        "stop",
+        "kill",
+        "login",
+        "logout",
+        "rmi",
+        "tag",
+        "push",
+        "load",
+        "save",
+        "volume",
+        "network",
+        "system",
+        "wait",
+        "build",
+    ):
         return Outcome(0)
     return Outcome(None, invocation.shell.hole(label(invocation), invocation.site))
 

@@ -16,8 +16,11 @@ from reviewbot.trace.values import is_known
 
 def cp(invocation: Invocation) -> Outcome:
     found = options(
-        invocation.argv[1:], "rRaTfpPvnLHdiul", "t",
-        "recursive=r archive=a no-target-directory=T force=f preserve=p verbose=v no-clobber=n dereference=L update=u", "target-directory=t",
+        invocation.argv[1:],
+        "rRaTfpPvnLHdiul",
+        "t",
+        "recursive=r archive=a no-target-directory=T force=f preserve=p verbose=v no-clobber=n dereference=L update=u",
+        "target-directory=t",
     )
     shell, files = invocation.shell, invocation.shell.files
     operands = list(found.operands)
@@ -49,7 +52,7 @@ def cp(invocation: Invocation) -> Outcome:
             stderr += f"cp: -r not specified; omitting directory '{operand}'\n"
             status = 1
             continue
-        where = shell.absolute(target) if plain or "t" in found and not operand else ""
+        where = shell.absolute(target) if plain or ("t" in found and not operand) else ""
         if not where:
             if "t" in found:
                 where = posixpath.join(shell.absolute(target), posixpath.basename(source))
@@ -70,9 +73,7 @@ def cp(invocation: Invocation) -> Outcome:
             stderr += f"cp: cannot overwrite non-directory '{target}' with directory '{operand}'\n"
             status = 1
             continue
-        if kind == "unknown" and recursive:
-            files.copy_tree(source, where)
-        elif kind == "dir":
+        if (kind == "unknown" and recursive) or kind == "dir":
             files.copy_tree(source, where)
         else:
             files.copy_file(source, where)
@@ -218,9 +219,9 @@ def chmod(invocation: Invocation) -> Outcome:
         if files.kind(path) == "missing":
             status = 1
         elif isinstance(files, VirtualFiles) and files.kind(path) == "file":
-            if "+" in mode and "x" in mode or (mode.isdigit() and int(mode[-3:][:1] or "0") % 2):
+            if ("+" in mode and "x" in mode) or (mode.isdigit() and int(mode[-3:][:1] or "0") % 2):
                 files.set_executable(path, True)
-            elif "-" in mode and "x" in mode or mode.isdigit():
+            elif ("-" in mode and "x" in mode) or mode.isdigit():
                 files.set_executable(path, False)
     return Outcome(status)
 
@@ -245,7 +246,9 @@ def ls(invocation: Invocation) -> Outcome:
                 detailed = True
             else:
                 out.extend(name for name in names if "A" in found or not name.startswith("."))
-                if len({name.lower() for name in names}) != len(names) or any(not name.isascii() or "_" in name or "-" in name for name in names):
+                if len({name.lower() for name in names}) != len(names) or any(
+                    not name.isascii() or "_" in name or "-" in name for name in names
+                ):
                     detailed = detailed or not all(name == name.lower() and name.replace("-", "").isalnum() for name in names)
     if detailed:
         text = shell.hole("output of ls", invocation.site, nonempty=bool(out)) + "\n" if len(missing) < len(kinds) else ""
@@ -262,7 +265,7 @@ def mktemp(invocation: Invocation) -> Outcome:
     if found.operands:
         template = found.operands[0]
         prefix = template.rstrip("X")
-        if "X" in template and not is_known(prefix) or "X" not in template or not template.endswith("XXX"):
+        if ("X" in template and not is_known(prefix)) or "X" not in template or not template.endswith("XXX"):
             prefix = template.partition("XXX")[0]
         path = prefix + path
         if ("t" in found or "p" in found) and not prefix.startswith("/"):
@@ -286,9 +289,6 @@ class _Found:
     path: str
     kind: str
     depth: int
-
-
-
 
 
 def find(invocation: Invocation) -> Outcome:

@@ -15,8 +15,25 @@ from reviewbot.trace.values import is_known
 _HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _MARK = ".git/reviewbot-checkout"  # url and ref of a clone, kept where the script does not look
 _CLONE_VALUES = {
-    "-b", "--branch", "--depth", "-o", "--origin", "--reference", "--filter", "-c", "--config", "-j", "--jobs", "--shallow-since", "--template",
-    "--separate-git-dir", "-u", "--upload-pack", "--bundle-uri", "--shallow-exclude", "--server-option",
+    "-b",
+    "--branch",
+    "--depth",
+    "-o",
+    "--origin",
+    "--reference",
+    "--filter",
+    "-c",
+    "--config",
+    "-j",
+    "--jobs",
+    "--shallow-since",
+    "--template",
+    "--separate-git-dir",
+    "-u",
+    "--upload-pack",
+    "--bundle-uri",
+    "--shallow-exclude",
+    "--server-option",
 }
 
 
@@ -52,7 +69,9 @@ def git(invocation: Invocation) -> Outcome:
         refs = [word for word in rest if not word.startswith("-") and not word.isdigit()]
         url, _ = _state(invocation, directory)
         if len(refs) > 1 and url:
-            shell.files.write(posixpath.join(_root(invocation, directory) or directory, ".git/reviewbot-fetched"), written(refs[-1], invocation.site))
+            shell.files.write(
+                posixpath.join(_root(invocation, directory) or directory, ".git/reviewbot-fetched"), written(refs[-1], invocation.site)
+            )
         return Outcome(0)
     if verb == "init":
         operands = [word for word in rest if not word.startswith("-")]
@@ -62,7 +81,20 @@ def git(invocation: Invocation) -> Outcome:
     if verb == "remote" and rest[:1] == ["add"] and len(rest) >= 3:
         _remember(invocation, directory, rest[-1], None)
         return Outcome(0)
-    if verb in ("show", "log", "describe", "diff", "ls-files", "ls-remote", "status", "cat-file", "branch", "remote", "rev-list", "ls-tree"):
+    if verb in (
+        "show",
+        "log",
+        "describe",
+        "diff",
+        "ls-files",
+        "ls-remote",
+        "status",
+        "cat-file",
+        "branch",
+        "remote",
+        "rev-list",
+        "ls-tree",
+    ):
         return Outcome(0, shell.hole(f"output of git {verb}", invocation.site))
     if verb in ("apply", "am", "cherry-pick", "merge", "pull", "rebase", "stash", "revert"):
         root = _root(invocation, directory)
@@ -137,7 +169,9 @@ def _clone(invocation: Invocation, directory: str, words: Sequence[str]) -> Outc
 
 def _checkout(invocation: Invocation, directory: str, words: Sequence[str]) -> Outcome:
     if "--" in words:
-        return _restored(invocation, directory) if not [w for w in words[: list(words).index("--")] if not w.startswith("-")] else Outcome(0)
+        return (
+            _restored(invocation, directory) if not [w for w in words[: list(words).index("--")] if not w.startswith("-")] else Outcome(0)
+        )
     pending = list(words)
     refs: list[str] = []
     while pending:

@@ -145,7 +145,18 @@ def virtual_environment(invocation: Invocation, directory: str) -> None:
         _program(invocation, posixpath.join(root, "bin", name))
 
 
-_UV_VALUES = {"--python", "-p", "--prompt", "--index-url", "--cache-dir", "--directory", "--project", "--index-strategy", "--extra-index-url", "--color"}
+_UV_VALUES = {
+    "--python",
+    "-p",
+    "--prompt",
+    "--index-url",
+    "--cache-dir",
+    "--directory",
+    "--project",
+    "--index-strategy",
+    "--extra-index-url",
+    "--color",
+}
 
 
 def uv(invocation: Invocation) -> Outcome:

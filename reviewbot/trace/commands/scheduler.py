@@ -17,11 +17,56 @@ _NODE_LISTS = "/run/reviewbot/nodes"  # a file for every list of nodes that sque
 
 _SHORT_VALUES = "ApNnctJwxoeiGDmCdqMLBTWS"
 _LONG_FLAGS = frozenset(
-    """exclusive no-shell overlap label unbuffered pty verbose quiet no-kill no-container-mount-home container-mount-home container-remap-root
-    no-container-remap-root container-writable container-readonly no-container-entrypoint container-entrypoint kill-on-bad-exit hold immediate
-    multi-prog oversubscribe overcommit preserve-env propagate share contiguous spread-job use-min-nodes whole disable-status requeue no-requeue
-    test-only parsable get-user-env reboot help usage version wait exact external-launcher interactive container-entrypoint-log nice
-    no-container-entrypoint-log no-bell""".split()
+    [
+        "exclusive",
+        "no-shell",
+        "overlap",
+        "label",
+        "unbuffered",
+        "pty",
+        "verbose",
+        "quiet",
+        "no-kill",
+        "no-container-mount-home",
+        "container-mount-home",
+        "container-remap-root",
+        "no-container-remap-root",
+        "container-writable",
+        "container-readonly",
+        "no-container-entrypoint",
+        "container-entrypoint",
+        "kill-on-bad-exit",
+        "hold",
+        "immediate",
+        "multi-prog",
+        "oversubscribe",
+        "overcommit",
+        "preserve-env",
+        "propagate",
+        "share",
+        "contiguous",
+        "spread-job",
+        "use-min-nodes",
+        "whole",
+        "disable-status",
+        "requeue",
+        "no-requeue",
+        "test-only",
+        "parsable",
+        "get-user-env",
+        "reboot",
+        "help",
+        "usage",
+        "version",
+        "wait",
+        "exact",
+        "external-launcher",
+        "interactive",
+        "container-entrypoint-log",
+        "nice",
+        "no-container-entrypoint-log",
+        "no-bell",
+    ]
 ) - {"wait"}
 
 
@@ -85,7 +130,17 @@ def exported(text: str | None) -> tuple[dict[str, str], bool]:
     return added, "ALL" not in names
 
 
-_WRAPPERS = {"env": "uC", "timeout": "ks", "stdbuf": "ioe", "nice": "n", "nohup": "", "numactl": "NmCilp", "exec": "", "time": "", "sudo": "ugCh"}
+_WRAPPERS = {
+    "env": "uC",
+    "timeout": "ks",
+    "stdbuf": "ioe",
+    "nice": "n",
+    "nohup": "",
+    "numactl": "NmCilp",
+    "exec": "",
+    "time": "",
+    "sudo": "ugCh",
+}
 
 
 def script_of(words: Sequence[str]) -> tuple[str | None, dict[str, str], str | None]:
@@ -119,21 +174,38 @@ def script_of(words: Sequence[str]) -> tuple[str | None, dict[str, str], str | N
 
 
 def launched(
-    invocation: Invocation, by: str, inner: Sequence[str], *, image: str | None, mounts: Sequence[tuple[str, str]], environment: dict[str, str],
-    only: bool, cwd: str | None,
+    invocation: Invocation,
+    by: str,
+    inner: Sequence[str],
+    *,
+    image: str | None,
+    mounts: Sequence[tuple[str, str]],
+    environment: dict[str, str],
+    only: bool,
+    cwd: str | None,
 ) -> Outcome:
     """The inner command of ``srun`` and ``docker run``: a script is entered, anything else recorded."""
     shell = invocation.shell
     script, added, text = script_of(inner)
     environment = {**environment, **added}
     if script is None and text is not None:
-        found = re.fullmatch(r"\s*(?:cd\s+(?P<cd>[^\s;&|]+)\s*(?:&&|;)\s*)?(?:exec\s+)?(?:bash|sh)\s+(?P<script>[^\s;&|<>'\"$()]+)\s*", text)
+        found = re.fullmatch(
+            r"\s*(?:cd\s+(?P<cd>[^\s;&|]+)\s*(?:&&|;)\s*)?(?:exec\s+)?(?:bash|sh)\s+(?P<script>[^\s;&|<>'\"$()]+)\s*", text
+        )
         if found is not None:
             script = found["script"]
             cwd = found["cd"] or cwd
     if script is not None:
         return shell.enter(
-            script, invocation.argv, invocation.site, by=by, image=image, mounts=mounts, environment=environment, only=only, cwd=cwd,
+            script,
+            invocation.argv,
+            invocation.site,
+            by=by,
+            image=image,
+            mounts=mounts,
+            environment=environment,
+            only=only,
+            cwd=cwd,
             background=invocation.background,
         )
     stdin = invocation.stdin() if invocation.has_stdin else None
@@ -147,8 +219,14 @@ def srun(invocation: Invocation) -> Outcome:
     found = job_options(invocation.argv[1:])
     environment, only = exported(found.get("export"))
     return launched(
-        invocation, "srun", found.rest, image=found.get("container-image"), mounts=mounts_of(found.get("container-mounts")),
-        environment=environment, only=only, cwd=found.get("container-workdir", "chdir", "D"),
+        invocation,
+        "srun",
+        found.rest,
+        image=found.get("container-image"),
+        mounts=mounts_of(found.get("container-mounts")),
+        environment=environment,
+        only=only,
+        cwd=found.get("container-workdir", "chdir", "D"),
     )
 
 
@@ -165,7 +243,9 @@ def salloc(invocation: Invocation) -> Outcome:
     nodes = found.get("nodes", "N") or ""
     shell.files.append(_ALLOCATIONS, written(f"{name}\t{job}\t{nodes}\n", invocation.site))
     if "no-shell" not in found.found and found.rest:
-        return shell.run(found.rest, invocation.site, environment={"SLURM_JOB_ID": job, "SLURM_JOBID": job}, background=invocation.background)
+        return shell.run(
+            found.rest, invocation.site, environment={"SLURM_JOB_ID": job, "SLURM_JOBID": job}, background=invocation.background
+        )
     return Outcome(0, "", f"salloc: Granted job allocation {job}\n")
 
 
@@ -232,13 +312,16 @@ def sbatch(invocation: Invocation) -> Outcome:
         stdin = invocation.stdin()
         text = written(stdin, invocation.site)
     shell.emit(
-        Submit("sbatch", invocation.argv, shell.environment(), shell.cwd, invocation.site, script, path, text)
+        Submit(
+            "sbatch", invocation.argv, shell.environment(), shell.cwd, invocation.site, script, path, text,
+            origin=shell.files.origin(path) if path is not None else None,
+        )
     )
     return Outcome(0, f"{job}\n" if "parsable" in found.found else f"Submitted batch job {job}\n")
 
 
 _SRTCTL_VALUES = {
-    "-f", "--file", "--tags", "--setup-script", "-o", "--output", "--output-dir", "--set", "--config-dir", "-c", "--cluster-config", "--profile",
+    "-f", "--file", "--tags", "--setup-script", "-o", "--output", "--output-dir", "--config-dir", "-c", "--cluster-config", "--profile",
 }
 
 
@@ -247,6 +330,7 @@ def srtctl(invocation: Invocation) -> Outcome:
     words = list(invocation.argv[1:])
     verb = next((word for word in words if not word.startswith("-")), "")
     recipe: str | None = None
+    changes: dict[str, list[str]] = {"--set": [], "--unset": []}
     pending = list(words)
     while pending:
         word = pending.pop(0)
@@ -255,6 +339,9 @@ def srtctl(invocation: Invocation) -> Outcome:
             recipe = value if equals else pending.pop(0) if pending else None
         elif word.startswith("-f") and not word.startswith("--") and len(word) > 2:
             recipe = word[2:]
+        elif name in changes:
+            if equals or pending:
+                changes[name].append(value if equals else pending.pop(0))
         elif name in _SRTCTL_VALUES and not equals and pending:
             pending.pop(0)
     if verb != "apply":
@@ -270,10 +357,16 @@ def srtctl(invocation: Invocation) -> Outcome:
     shell.files.write(posixpath.join(logs, f"sweep_{job}.log"), None)
     cluster = shell.files.read_text(shell.absolute("srtslurm.yaml"))
     text = shell.files.read_text(path) if path is not None else None
-    missing = path is not None and shell.files.kind(path) == "missing"
-    shell.emit(Submit("srtctl", invocation.argv, shell.environment(), shell.cwd, invocation.site, recipe, path, text, cluster))
-    if missing:
+    if recipe is not None and path is not None and shell.files.kind(path) == "missing":
+        shell.missing(recipe, "srtctl", invocation.site)
         return Outcome(1, "", f"Error: config not found: {recipe}\n")
+    origin = shell.files.origin(path) if path is not None else None
+    shell.emit(
+        Submit(
+            "srtctl", invocation.argv, shell.environment(), shell.cwd, invocation.site, recipe, path, text, cluster, True, origin,
+            tuple(changes["--set"]), tuple(changes["--unset"]),
+        )
+    )
     return Outcome(0, f"✅ Job {job} submitted!\n")
 
 
@@ -292,4 +385,3 @@ def scontrol(invocation: Invocation) -> Outcome:
 def asked(invocation: Invocation) -> Outcome:
     """``sinfo``, ``sacct`` and their like: unknown output."""
     return Outcome(None, invocation.shell.hole(label(invocation), invocation.site))
-

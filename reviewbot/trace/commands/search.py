@@ -7,7 +7,16 @@ import posixpath
 import re
 
 from reviewbot.trace.commands.support import (
-    Input, NotKnown, Options, edits, error, inputs, options, own_hole_lines, split_lines, witnessed,
+    Input,
+    NotKnown,
+    Options,
+    edits,
+    error,
+    inputs,
+    options,
+    own_hole_lines,
+    split_lines,
+    witnessed,
 )
 from reviewbot.trace.effects import EditCommand, OpaqueEdit
 from reviewbot.trace.files import FileText, LineOrigin
@@ -62,7 +71,7 @@ def grep(invocation: Invocation) -> Outcome:
     matched = False
     for one in texts:
         try:
-            lines, chosen = _lines(invocation, one, regexes, found, limit)
+            chosen = _lines(invocation, one, regexes, found, limit)
         except Undecided:
             text = one.content.text
             plain = "o" in found and "c" not in found and "n" not in found and not named and limit is None and len(texts) == 1
@@ -136,9 +145,7 @@ def _sources(invocation: Invocation, operands: list[str], recursive: bool, inclu
     return texts, missing, unsure
 
 
-def _lines(
-    invocation: Invocation, one: Input, regexes: list[Regex], found: Options, limit: int | None
-) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def _lines(invocation: Invocation, one: Input, regexes: list[Regex], found: Options, limit: int | None) -> list[tuple[int, list[str]]]:
     text = one.content.text
     lines = split_lines(text)
     if not one.path and own_hole_lines(text, invocation.shell.holes):
@@ -165,7 +172,7 @@ def _lines(
             break
     if doubtful and not chosen:
         raise Undecided
-    return lines, chosen
+    return chosen
 
 
 def _occurrences(line: str, regexes: list[Regex]) -> list[str]:
@@ -220,7 +227,10 @@ def sed(invocation: Invocation) -> Outcome:
             words.append(word)
             taking = not taking and word in ("-e", "-f", "--expression", "--file")
     found = options(
-        words, "nErszu", "efl", "quiet=n silent=n regexp-extended=E separate=s null-data=z unbuffered=u sandbox posix",
+        words,
+        "nErszu",
+        "efl",
+        "quiet=n silent=n regexp-extended=E separate=s null-data=z unbuffered=u sandbox posix",
         "expression=e file=f",
     )
     operands = list(found.operands)
@@ -263,7 +273,8 @@ def sed(invocation: Invocation) -> Outcome:
             raise NotKnown
         return Outcome(2 if missing else 0, printed, stderr)
     lines = tuple(
-        origins[index] if index is not None and index < len(origins) else LineOrigin(None, ((invocation.site, None),)) for index in result.origins
+        origins[index] if index is not None and index < len(origins) else LineOrigin(None, ((invocation.site, None),))
+        for index in result.origins
     )
     return Outcome(2 if missing else result.status, result.text, stderr, lines if line_count(result.text) == len(lines) else None)
 
@@ -280,8 +291,14 @@ def _in_place(invocation: Invocation, script: str, program: object, operands: li
         path = invocation.shell.absolute(name)
         kind = files.kind(path)
         if kind in ("missing", "dir"):
-            stderr += f"sed: can't read {name}: No such file or directory\n" if kind == "missing" else f"sed: couldn't edit {name}: not a regular file\n"
+            stderr += (
+                f"sed: can't read {name}: No such file or directory\n"
+                if kind == "missing"
+                else f"sed: couldn't edit {name}: not a regular file\n"
+            )
             status = 2 if kind == "missing" else 4
+            if kind == "missing":
+                invocation.shell.missing(name, "sed", invocation.site)
             continue
         content = files.read_text(path)
         if suffix and "*" not in suffix:
@@ -311,5 +328,3 @@ def _in_place(invocation: Invocation, script: str, program: object, operands: li
     if done:
         invocation.shell.emit(EditCommand(script, tuple(done), tuple(counts), invocation.site))
     return Outcome(status, "", stderr)
-
-

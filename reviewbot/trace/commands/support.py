@@ -35,7 +35,9 @@ class Options:
         return self.found.get(name, [])
 
 
-def options(words: Sequence[str], flags: str = "", values: str = "", long_flags: str = "", long_values: str = "", *, permute: bool = True) -> Options:
+def options(
+    words: Sequence[str], flags: str = "", values: str = "", long_flags: str = "", long_values: str = "", *, permute: bool = True
+) -> Options:
     """Getopt: ``flags`` and ``values`` are letters, the long forms are ``name`` or ``name=letter`` for the letter it stands for.
 
     With ``permute`` options may follow operands. Raises ``NotKnown`` for any other option.
@@ -179,7 +181,9 @@ def witnessed(text: str, holes: Holes, command: Callable[[str], str | None]) -> 
     return results[0] if results[0] == results[1] else None
 
 
-def edits(path: str, before: FileText, lines: Sequence[str], indexes: Sequence[int | None], site: Site) -> tuple[list[Edit], tuple[LineOrigin, ...]]:
+def edits(
+    path: str, before: FileText, lines: Sequence[str], indexes: Sequence[int | None], site: Site
+) -> tuple[list[Edit], tuple[LineOrigin, ...]]:
     """The ``Edit`` effects of a text command that turned ``before`` into ``lines``, and the new origins.
 
     ``indexes`` gives for every new line the old line that it came from.
@@ -190,7 +194,7 @@ def edits(path: str, before: FileText, lines: Sequence[str], indexes: Sequence[i
     kept = {index for index in indexes if index is not None}
     seen: set[int] = set()
     at = 0  # old lines up to here are told
-    for line, index in zip(lines, indexes):
+    for line, index in zip(lines, indexes, strict=False):
         if index is not None and index < len(old) and index not in seen:
             for gone in range(at, index):
                 if gone not in kept:

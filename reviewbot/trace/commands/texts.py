@@ -9,7 +9,15 @@ from collections.abc import Callable, Sequence
 from functools import cmp_to_key
 
 from reviewbot.trace.commands.support import (
-    NotKnown, Options, error, inputs, join_lines, options, own_hole_lines, put, split_lines, standard_input, witnessed,
+    NotKnown,
+    error,
+    inputs,
+    join_lines,
+    options,
+    own_hole_lines,
+    split_lines,
+    standard_input,
+    witnessed,
 )
 from reviewbot.trace.files import LineOrigin
 from reviewbot.trace.filesystem import written
@@ -63,12 +71,12 @@ def unescaped(text: str, octal_zero: bool = True) -> tuple[str, bool]:
             at -= 1
             found = re.compile("[0-7]{1,3}").match(text, at)
         elif c in "uU":
-            found = re.compile("[0-9a-fA-F]{1,%d}" % (4 if c == "u" else 8)).match(text, at)
+            found = re.compile("[0-9a-fA-F]{1,4}" if c == "u" else "[0-9a-fA-F]{1,8}").match(text, at)
         if found is None:
             out.append("\\" + c)
             continue
         value = int(found[0] or "0", 8 if c in "01234567" else 16)
-        if value > 127 and c not in "uU" or value > 0x10FFFF or 0xF0000 <= value:
+        if (value > 127 and c not in "uU") or value > 0x10FFFF or value >= 0xF0000:
             raise NotKnown
         out.append(chr(value))
         at = found.end()
@@ -256,7 +264,9 @@ def _ranges(text: str) -> list[tuple[int, int | None]]:
 
 
 def cut(invocation: Invocation) -> Outcome:
-    found = options(invocation.argv[1:], "sn", "dfcb", "only-delimited=s complement", "delimiter=d fields=f characters=c bytes=b output-delimiter")
+    found = options(
+        invocation.argv[1:], "sn", "dfcb", "only-delimited=s complement", "delimiter=d fields=f characters=c bytes=b output-delimiter"
+    )
     if "complement" in found or sum(letter in found for letter in "fcb") != 1:
         raise NotKnown
     if "f" not in found and ("d" in found or "s" in found):
@@ -288,7 +298,14 @@ def cut(invocation: Invocation) -> Outcome:
 
 
 def _tr_set(text: str) -> list[str]:
-    classes = {"alpha": str.isalpha, "digit": str.isdigit, "alnum": str.isalnum, "space": str.isspace, "upper": str.isupper, "lower": str.islower}
+    classes = {
+        "alpha": str.isalpha,
+        "digit": str.isdigit,
+        "alnum": str.isalnum,
+        "space": str.isspace,
+        "upper": str.isupper,
+        "lower": str.islower,
+    }
     out: list[str] = []
     at = 0
 
@@ -357,7 +374,7 @@ def tr(invocation: Invocation) -> Outcome:
             raise NotKnown
         for index, c in enumerate(sets[0]):
             table[c] = sets[1][min(index, len(sets[1]) - 1)]
-    squeezed = (set(sets[1]) if len(sets) == 2 else first)
+    squeezed = set(sets[1]) if len(sets) == 2 else first
 
     def run(text: str) -> str | None:
         if not text.isascii() and is_known(text) and any(not c.isascii() for c in text):
@@ -395,13 +412,13 @@ def _old_style(words: Sequence[str]) -> list[str]:
 
 def _ends(invocation: Invocation, head: bool) -> Outcome:
     words = _old_style(invocation.argv[1:])
-    if not head and any(word.startswith("--pid") or word in ("-f", "-F", "--follow", "--retry") or word.startswith("-s") for word in words):
+    if not head and any(word.startswith(("--pid", "-s")) or word in ("-f", "-F", "--follow", "--retry") for word in words):
         for name in words:
             if not name.startswith("-") and not name.isdigit():
                 invocation.shell.files.read_text(invocation.shell.absolute(name))
         return Outcome(0, invocation.shell.hole(f"output of {invocation.argv[0]}", invocation.site))
     found = options(words, "q", "nc", "quiet=q silent=q", "lines=n bytes=c")
-    if len(found.operands) > 1 and "q" not in found or ("n" in found and "c" in found):
+    if (len(found.operands) > 1 and "q" not in found) or ("n" in found and "c" in found):
         raise NotKnown
     sign, count = _count(found.last("n") or found.last("c") or "10")
     texts, missing = inputs(invocation, found.operands)
@@ -424,7 +441,7 @@ def _ends(invocation: Invocation, head: bool) -> Outcome:
             lines.pop()
         size = len(lines)
         if head:
-            chosen = range(0, max(size - count, 0) if sign == "-" else min(count, size))
+            chosen = range(max(size - count, 0) if sign == "-" else min(count, size))
         else:
             chosen = range(min(max(count - 1, 0), size) if sign == "+" else max(size - count, 0), size)
         if len(chosen) < size and own_hole_lines("\n".join(lines), invocation.shell.holes):
@@ -466,7 +483,10 @@ def _version_key(text: str) -> list[tuple[int, str, int]]:
 
 def sort(invocation: Invocation) -> Outcome:
     found = options(
-        invocation.argv[1:], "unrVfsbz", "kto", "unique=u numeric-sort=n reverse=r version-sort=V ignore-case=f stable=s zero-terminated=z",
+        invocation.argv[1:],
+        "unrVfsbz",
+        "kto",
+        "unique=u numeric-sort=n reverse=r version-sort=V ignore-case=f stable=s zero-terminated=z",
         "key=k field-separator=t output=o",
     )
     if any(letter in found for letter in "ofbz") or len(found.all("k")) > 1:
@@ -572,7 +592,8 @@ def wc(invocation: Invocation) -> Outcome:
 
 def rev(invocation: Invocation) -> Outcome:
     return filtering(
-        invocation, options(invocation.argv[1:]).operands,
+        invocation,
+        options(invocation.argv[1:]).operands,
         lambda text: "\n".join(line[::-1] for line in text.split("\n")) if is_known(text) else None,
     )
 
@@ -665,7 +686,9 @@ def dirname(invocation: Invocation) -> Outcome:
 
 
 def realpath(invocation: Invocation) -> Outcome:
-    found = options(invocation.argv[1:], "mesLPqz", "", "canonicalize-missing=m canonicalize-existing=e no-symlinks=s", "relative-to relative-base")
+    found = options(
+        invocation.argv[1:], "mesLPqz", "", "canonicalize-missing=m canonicalize-existing=e no-symlinks=s", "relative-to relative-base"
+    )
     if "z" in found or "relative-base" in found or not found.operands:
         raise NotKnown
     paths = [invocation.shell.absolute(word) for word in found.operands]
@@ -704,5 +727,3 @@ def digest(algorithm: str) -> Callable[[Invocation], Outcome]:
 
 def numfmt(invocation: Invocation) -> Outcome:
     raise NotKnown
-
-

@@ -99,7 +99,12 @@ def flock(invocation: Invocation) -> Outcome:
 
 def xargs(invocation: Invocation) -> Outcome:
     found = options(
-        invocation.argv[1:], "0rtx", "nIPLda", "null=0 no-run-if-empty=r", "max-args=n replace=I max-procs=P max-lines=L delimiter=d", permute=False
+        invocation.argv[1:],
+        "0rtx",
+        "nIPLda",
+        "null=0 no-run-if-empty=r",
+        "max-args=n replace=I max-procs=P max-lines=L delimiter=d",
+        permute=False,
     )
     if any(letter in found for letter in "Lad"):
         raise NotKnown

@@ -6,6 +6,7 @@ A program outside of it does not parse, a result that is not certain (locale, nu
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Mapping
@@ -23,7 +24,21 @@ _TOKEN = re.compile(
 _FUNCTIONS = {"length", "substr", "index", "int", "tolower", "toupper", "sprintf", "sub", "gsub"}
 _KEYWORDS = {"BEGIN", "END", "print", "printf", "if", "else", "next", "exit"}
 _FORBIDDEN = {"while", "for", "do", "function", "getline", "in", "delete", "return", "break", "continue", "func", "nextfile", "switch"}
-_VARIABLES_WITH_MEANING = {"RS", "ORS", "SUBSEP", "FILENAME", "FNR", "ENVIRON", "ARGV", "ARGC", "RSTART", "RLENGTH", "CONVFMT", "OFMT", "RT"}
+_VARIABLES_WITH_MEANING = {
+    "RS",
+    "ORS",
+    "SUBSEP",
+    "FILENAME",
+    "FNR",
+    "ENVIRON",
+    "ARGV",
+    "ARGC",
+    "RSTART",
+    "RLENGTH",
+    "CONVFMT",
+    "OFMT",
+    "RT",
+}
 _NUMBER = re.compile(r"[ \t\n]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
 
 
@@ -38,7 +53,7 @@ class AwkResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _FieldText(object):
+class _FieldText:
     """Text of the input: it compares as a number where it looks like one."""
 
     text: str
@@ -304,8 +319,10 @@ class _Parser:
 
     def concatenation(self) -> _Node:
         left = self.sum()
-        while self.kind in ("number", "string") or (self.kind == "name" and self.text not in ("else",)) or (
-            self.kind == "op" and self.text in ("$", "!", "(")
+        while (
+            self.kind in ("number", "string")
+            or (self.kind == "name" and self.text not in ("else",))
+            or (self.kind == "op" and self.text in ("$", "!", "("))
         ):
             if self.kind == "op" and self.text == "!":
                 raise _Refused
@@ -522,10 +539,8 @@ class _Run:
                     continue
         except _Exit:
             pass
-        try:
+        with contextlib.suppress(_Exit):
             self.rules_of("END")
-        except _Exit:
-            pass
         return AwkResult("".join(self.out), self.status)
 
     def rules_of(self, kind: str) -> None:
@@ -654,7 +669,7 @@ class _Run:
             x, y = self.string(a), self.string(b)
             if operator not in ("==", "!=") and not (x + y).isalnum():
                 raise _Refused  # the order of texts depends on the locale
-            if operator not in ("==", "!=") and x.lower() != x or y.lower() != y and operator not in ("==", "!="):
+            if (operator not in ("==", "!=") and x.lower() != x) or (y.lower() != y and operator not in ("==", "!=")):
                 raise _Refused
         return bool({"<": x < y, "<=": x <= y, "==": x == y, "!=": x != y, ">=": x >= y, ">": x > y}[operator])  # type: ignore[operator]
 
@@ -687,7 +702,7 @@ class _Run:
             if abs(value) >= 2**31:
                 raise _Refused  # mawk and gawk differ
             return str(int(value))
-        return "%.6g" % value
+        return f"{value:.6g}"
 
     def formatted(self, values: list[_Value]) -> str:
         if not values:

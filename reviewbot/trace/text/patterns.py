@@ -15,8 +15,19 @@ from typing import Union
 from reviewbot.trace.values import HOLE, Holes, is_known
 
 _CLASSES = {
-    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": " \\t\\n\\r\\f\\v", "blank": " \\t",
-    "punct": "!-/:-@\\[-`{-~", "print": " -~", "graph": "!-~", "cntrl": "\\x00-\\x1f\\x7f", "xdigit": "0-9A-Fa-f", "word": "a-zA-Z0-9_",
+    "alpha": "a-zA-Z",
+    "digit": "0-9",
+    "alnum": "a-zA-Z0-9",
+    "upper": "A-Z",
+    "lower": "a-z",
+    "space": " \\t\\n\\r\\f\\v",
+    "blank": " \\t",
+    "punct": "!-/:-@\\[-`{-~",
+    "print": " -~",
+    "graph": "!-~",
+    "cntrl": "\\x00-\\x1f\\x7f",
+    "xdigit": "0-9A-Fa-f",
+    "word": "a-zA-Z0-9_",
 }
 _HOLES = "\U000f0000-\U000ffffd"
 _MAX_STATES = 3000
@@ -407,7 +418,14 @@ def remove_suffix(value: str, pattern: str, longest: bool, holes: Holes | None =
 
 
 def replace(
-    value: str, pattern: str, replacement: str, mode: str = "first", holes: Holes | None = None, *, extglob: bool = True, ignore_case: bool = False
+    value: str,
+    pattern: str,
+    replacement: str,
+    mode: str = "first",
+    holes: Holes | None = None,
+    *,
+    extglob: bool = True,
+    ignore_case: bool = False,
 ) -> str | None:
     """``${x/pattern/replacement}``: ``mode`` is ``first``, ``all`` (``//``), ``prefix`` (``/#``) or ``suffix`` (``/%``).
 

@@ -22,12 +22,27 @@ Kind = Literal["bre", "ere", "pcre", "sed-bre", "sed-ere"]
 
 _HOLES = "\U000f0000-\U000ffffd"
 _CLASSES = {
-    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": " \\t\\n\\r\\f\\v", "blank": " \\t",
-    "punct": "!-/:-@\\[-`{-~", "print": " -~", "graph": "!-~", "cntrl": "\\x00-\\x1f\\x7f", "xdigit": "0-9A-Fa-f",
+    "alpha": "a-zA-Z",
+    "digit": "0-9",
+    "alnum": "a-zA-Z0-9",
+    "upper": "A-Z",
+    "lower": "a-z",
+    "space": " \\t\\n\\r\\f\\v",
+    "blank": " \\t",
+    "punct": "!-/:-@\\[-`{-~",
+    "print": " -~",
+    "graph": "!-~",
+    "cntrl": "\\x00-\\x1f\\x7f",
+    "xdigit": "0-9A-Fa-f",
 }
 _ESCAPED_SETS = {
-    "w": "[A-Za-z0-9_]", "W": f"[^A-Za-z0-9_{_HOLES}]", "s": "[ \\t\\n\\r\\f\\v]", "S": f"[^ \\t\\n\\r\\f\\v{_HOLES}]",
-    "d": "[0-9]", "D": f"[^0-9{_HOLES}]", "h": "[ \\t]",
+    "w": "[A-Za-z0-9_]",
+    "W": f"[^A-Za-z0-9_{_HOLES}]",
+    "s": "[ \\t\\n\\r\\f\\v]",
+    "S": f"[^ \\t\\n\\r\\f\\v{_HOLES}]",
+    "d": "[0-9]",
+    "D": f"[^0-9{_HOLES}]",
+    "h": "[ \\t]",
 }
 _MAX_REPEAT = 255
 _MAX_PATTERN = 4000
@@ -132,12 +147,14 @@ class _Parser:
     def sequence(self) -> _Node:
         items: list[_Node] = []
         while not self.ends():
-            item = self.atom(first=not items or isinstance(items[-1], _Anchor) and items[-1].kind == "^")
+            item = self.atom(first=not items or (isinstance(items[-1], _Anchor) and items[-1].kind == "^"))
             item = self.repeats(item)
             items.append(item)
         return items[0] if len(items) == 1 else _Cat(tuple(items))
 
     def repeats(self, item: _Node) -> _Node:
+        if self.bre and isinstance(item, _Anchor) and item.kind == "^" and self.text.startswith("*", self.at):
+            return item  # a star that follows is plain text
         while self.at < len(self.text):
             low_high = self.repeat_operator()
             if low_high is None:
@@ -353,8 +370,12 @@ def _member(c: str) -> str:
 
 _WORD = "[A-Za-z0-9_]"
 _ANCHORS = {
-    "^": "\\A", "$": "\\Z", "b": f"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))",
-    "B": f"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))", "<": f"(?<!{_WORD})(?={_WORD})", ">": f"(?<={_WORD})(?!{_WORD})",
+    "^": "\\A",
+    "$": "\\Z",
+    "b": f"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))",
+    "B": f"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))",
+    "<": f"(?<!{_WORD})(?={_WORD})",
+    ">": f"(?<={_WORD})(?!{_WORD})",
 }
 
 
@@ -389,8 +410,13 @@ def _emit(node: _Node) -> str:
 def _nodes(node: _Node) -> Iterable[_Node]:
     yield node
     for child in (
-        node.items if isinstance(node, _Cat) else node.choices if isinstance(node, _Alt)
-        else (node.item,) if isinstance(node, (_Rep, _Group, _Look)) else ()
+        node.items
+        if isinstance(node, _Cat)
+        else node.choices
+        if isinstance(node, _Alt)
+        else (node.item,)
+        if isinstance(node, (_Rep, _Group, _Look))
+        else ()
     ):
         yield from _nodes(child)
 
@@ -494,11 +520,15 @@ class Regex:
         alternation = any(isinstance(n, _Alt) for n in nodes)
         self._unsure = not perl and (repeated or alternation or self._backs)
         # Groups: with repeated groups, or alternatives of which one is the start of another, their extent is not computed.
-        self._unsure_groups = not perl and groups > 0 and (
-            self._backs
-            or any(isinstance(n, _Rep) and any(isinstance(m, _Group) and m.number for m in _nodes(n.item)) for n in nodes)
-            or any(isinstance(n, _Rep) and not _one_character(n.item) for n in nodes)
-            or any(isinstance(n, _Alt) and not _prefix_free(n) for n in nodes)
+        self._unsure_groups = (
+            not perl
+            and groups > 0
+            and (
+                self._backs
+                or any(isinstance(n, _Rep) and any(isinstance(m, _Group) and m.number for m in _nodes(n.item)) for n in nodes)
+                or any(isinstance(n, _Rep) and not _one_character(n.item) for n in nodes)
+                or any(isinstance(n, _Alt) and not _prefix_free(n) for n in nodes)
+            )
         )
         keep = 0
         if isinstance(tree, _Cat):
@@ -566,8 +596,10 @@ class Regex:
 
 
 def _one_character(node: _Node) -> bool:
-    return isinstance(node, _Set) or (isinstance(node, _Group) and not node.number and isinstance(node.item, _Set)) or (
-        isinstance(node, _Rep) and _one_character(node.item) and (node.low <= 1 and node.high in (None, 1))
+    return (
+        isinstance(node, _Set)
+        or (isinstance(node, _Group) and not node.number and isinstance(node.item, _Set))
+        or (isinstance(node, _Rep) and _one_character(node.item) and (node.low <= 1 and node.high in (None, 1)))
     )
 
 
@@ -605,7 +637,9 @@ def _without_tail(tree: _Node) -> _Node | None:
 
 
 @lru_cache(maxsize=2048)
-def compile_regex(pattern: str, kind: Kind, ignore_case: bool = False, fixed: bool = False, word: bool = False, line: bool = False) -> Regex | None:
+def compile_regex(
+    pattern: str, kind: Kind, ignore_case: bool = False, fixed: bool = False, word: bool = False, line: bool = False
+) -> Regex | None:
     """``pattern`` in a dialect: ``bre`` and ``ere`` as GNU grep and bash read them, ``sed-bre``/``sed-ere`` with sed's ``\\n`` and ``\\t``,
     ``pcre`` (grep -P). ``fixed``: a plain text; ``word``/``line``: it must be a whole word or line (grep -w, -x).
 

@@ -356,7 +356,7 @@ class _Parser:
             sides.append(letters)
         if len(sides[0]) != len(sides[1]) or any(HOLE.match(c) for side in sides for c in side):
             raise _Refused
-        for one, other in zip(*sides):
+        for one, other in zip(*sides, strict=False):
             command.table.setdefault(one, other)
         self.finish()
 
@@ -610,7 +610,9 @@ class _Execution:
             elif name == "g":
                 self.space = _Line(self.hold.text, self.lined(self.hold), self.hold.newline)
             elif name == "G":
-                self.space = _Line(self.space.text + "\n" + self.hold.text, self.lined(self.space) + self.lined(self.hold), self.hold.newline)
+                self.space = _Line(
+                    self.space.text + "\n" + self.hold.text, self.lined(self.space) + self.lined(self.hold), self.hold.newline
+                )
             elif name == "x":
                 if not self.space.newline:
                     raise Undecided  # where the missing line end goes is not worth knowing
@@ -635,7 +637,7 @@ class _Execution:
         self.space = _Line(self.space.text.partition("\n")[2], origins, self.space.newline)
 
     def range_ended(self, command: _Command) -> bool:
-        return command.index not in self.active
+        return self.active.get(command.index, -2) == -2
 
     # -- addresses --------------------------------------------------------------------------------------------------------
 
