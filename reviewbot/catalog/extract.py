@@ -29,6 +29,7 @@ from reviewbot.catalog.names import DATA, ordered, version_key
 PACKAGES = {"vllm": "vllm", "sglang": "sglang", "ai_dynamo": "dynamo", "ai-dynamo": "dynamo"}
 _NAMED = re.compile(r"(?P<package>vllm|sglang|ai[_-]dynamo)-(?P<version>\d+(?:\.\d+)+(?:\.?(?:post|rc)\d+)?)(?:[-.].*)?$")
 _TOKEN = re.compile(rb"(?<![A-Za-z0-9_])(?:VLLM|SGLANG|SGL|DYN)_[A-Z0-9_]*[A-Z0-9](?![A-Za-z0-9_])")
+_REMOVED = re.compile(rb"((?:VLLM|SGLANG|SGL|DYN)_[A-Z0-9_]+) has been removed")  # a name that is only told about
 _SCANNED = (".py", ".pyi", ".cu", ".cuh", ".cpp", ".cc", ".h", ".hpp", ".rs", ".sh", ".so")
 _MAX_FILE = 200 << 20
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*\Z")
@@ -85,15 +86,17 @@ def read_release(path: Path) -> Release:
         raise ValueError(f"{path.name}: expected the name of a package and its version")
     release = Release(PACKAGES[named["package"]], named["version"], "")
     package = Package(path)
+    gone: set[str] = set()
     for name, data in package.files():
         if name.endswith("METADATA") or name == "PKG-INFO":
             _requirements(release, data.decode("utf-8", "replace"))
         if name.endswith(_SCANNED) and "/tests/" not in name:
             release.read.update(token.decode() for token in _TOKEN.findall(data))
+            gone.update(token.decode() for token in _REMOVED.findall(data))
         if name.endswith(".py") and _wanted(release.engine, name):
             _READERS[release.engine](release, name, cst.parse_module(data))
     release.date = datetime.fromtimestamp(package.newest, timezone.utc).strftime("%Y-%m-%d") if package.newest else ""
-    release.read -= release.env
+    release.read -= release.env | gone
     return release
 
 
@@ -315,8 +318,6 @@ def catalog(releases: Sequence[Release]) -> dict[str, object]:
     found: dict[str, object] = {}
     for engine in sorted({release.engine for release in releases}):
         own = ordered((release for release in releases if release.engine == engine), lambda release: release.version)
-        registered = set().union(*(release.env for release in own))
-        mentioned = set().union(*(release.read for release in own)) - registered
         renamed: dict[str, tuple[str, int]] = {}
         for position, release in enumerate(own):
             for old, new in release.renamed.items():
@@ -325,8 +326,8 @@ def catalog(releases: Sequence[Release]) -> dict[str, object]:
         found[engine] = {
             "versions": [[release.version, release.date] for release in own],
             "flags": _ranges([release.flags for release in own]),
-            "env": _ranges([release.env | (release.read & registered) for release in own]),
-            "read": _ranges([release.read & mentioned for release in own]),
+            "env": _ranges([release.env for release in own]),
+            "read": _ranges([release.read for release in own]),
             "on": _ranges([release.on & release.flags for release in own]),
             "renamed": {old: list(value) for old, value in sorted(renamed.items())},
             "requires": {release.version: release.requires for release in own if release.requires},

@@ -141,13 +141,15 @@ class Names:
 
     def similar_flag(self, name: str, window: Window) -> str | None:
         """A flag of the window that ``name`` was probably meant to be."""
-        return self._similar(name, window, self._flags, 0.75)
+        return self._similar(name, window, "flags")
 
     def similar_env(self, name: str, window: Window) -> str | None:
         """A variable of the window that ``name`` was probably meant to be."""
-        return self._similar(name, window, self._env, 0.8)
+        return self._similar(name, window, "env")
 
-    def _similar(self, name: str, window: Window, table: Mapping[str, str], cutoff: float) -> str | None:
+    @lru_cache(maxsize=4096)  # noqa: B019 - there are as many of these objects as engines
+    def _similar(self, name: str, window: Window, what: str) -> str | None:
+        table, cutoff = (self._flags, 0.75) if what == "flags" else (self._env, 0.85)
         last = len(self.versions)
         known = [
             other for other, ranges in table.items() if any(window.first <= position <= window.last for position in _positions(ranges, last))
