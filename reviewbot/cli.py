@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,9 +35,16 @@ class UsageError(Exception):
     """Something the user has to change; the message is shown as it is."""
 
 
+# Commands that live with what they do: name -> module, function that adds arguments, function that runs, help.
+_VERBS: dict[str, tuple[str, str, str, str]] = {
+    "fit": ("reviewbot.fit.command", "add_arguments", "run", "tell whether a model runs at a parallelism on a GPU"),
+    "model": ("reviewbot.fit.command", "add_model_arguments", "run_model", "list, show and add models that fit knows"),
+}
+
+
 def main(argv: Sequence[str] | None = None, parts: Parts | None = None) -> int:
     """Run a command and give its exit status. ``parts`` replaces what reads the repository, for tests."""
-    parser = _parser()
+    parser = _parser(sys.argv[1:] if argv is None else argv)
     try:
         arguments = parser.parse_args(argv)
     except SystemExit as stop:  # --help, --version and bad usage
@@ -53,7 +61,7 @@ def main(argv: Sequence[str] | None = None, parts: Parts | None = None) -> int:
         return _fail(f"crashed: {type(error).__name__}: {error} (--debug shows where)", INCOMPLETE)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="reviewbot", description="Check a repository that benchmarks LLM inference.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"reviewbot {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", help="the repository; default: the one around the current folder")
@@ -81,6 +89,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_selection(baseline)
     baseline.add_argument("--output", "-o", metavar="FILE", help="write to FILE instead of the standard output")
     _add_reading(baseline)
+
+    for name, (module, add, _run, about) in _VERBS.items():
+        verb = commands.add_parser(name, help=about, allow_abbrev=False)
+        if name in argv:  # what a command needs is imported only for that command
+            getattr(import_module(module), add)(verb)
+            verb.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     return parser
 
 
@@ -96,7 +110,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         "--upstream", action="append", metavar="OWNER/NAME=PATH", default=[], help="a local clone of a repository that launchers check out"
     )
     parser.add_argument("--jobs", type=_positive, metavar="N", help="processes that trace; default: one a core")
-    parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
+    parser.add_argument("--no-cache", action="store_true", help="use nothing that an earlier run has kept, and keep nothing")
     parser.add_argument("--debug", action="store_true", help="show the traceback of a crash")
 
 
@@ -110,6 +124,10 @@ def _positive(text: str) -> int:
 def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
     if arguments.command == "rules":
         return _rules(arguments.name)
+    if arguments.command in _VERBS:
+        module, _add, run, _about = _VERBS[arguments.command]
+        status: int = getattr(import_module(module), run)(arguments)
+        return status
     if parts is None:
         from reviewbot.parts import default_parts
 
@@ -174,7 +192,7 @@ def _findings(
 ) -> Result:
     from reviewbot.engine.run import check
 
-    context = session.context(revision, changed)
+    context = session.context(revision, changed, arguments.base if changed is not None else None)
     return check(context, chosen, known, renames=renames, debug=arguments.debug, progress=progress)
 
 

@@ -79,7 +79,8 @@ class Session:
                 raise PartsError(str(error)) from None
         return self._trees[revision]
 
-    def context(self, revision: str | None, changed: frozenset[str] | None = None) -> Context:
+    def context(self, revision: str | None, changed: frozenset[str] | None = None, base: str | None = None) -> Context:
+        """What rules read at a revision; with ``changed`` and ``base``, compared with another one."""
         if revision not in self._contexts:
             tree = self.tree(revision)
             documents = self._parts.documents(tree, lambda: self._contexts[revision].bench)
@@ -93,6 +94,7 @@ class Session:
                 lambda: self._parts.load_bench(tree, self.settings),
                 lambda bench: self._parts.build_runs(bench, options),
                 changed,
+                self.context(base) if base is not None else None,
             )
         return self._contexts[revision]
 

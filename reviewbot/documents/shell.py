@@ -63,6 +63,9 @@ _BETWEEN = re.compile(r"(?:[ \t]|\\\n)*[\n;]?\s*")
 _GAP = re.compile(r"(?:[\s;]|\\\n)*\Z")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _KEYWORD = re.compile(r"(?:if|while|until|for|select|case)(?!\w)")
+_ASSIGNMENT_HEAD = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
+_ASSIGNMENT_PLACE = re.compile(r"(?:^|[;&|(!{]|\b(?:then|do|else|if|elif|while|until)\b)[ \t]*(?=[A-Za-z_]\w*\+?=)", re.ASCII | re.MULTILINE)
+_REDIRECT_HEAD = re.compile(r"\d*(?:&>>|&>|>>|>\||>&|<&|<>|>|<(?![<(]))[ \t]*")
 _LONE_DOLLAR = re.compile(r"\$(?=\s|\Z)")
 _INNER_HASH = re.compile(r"(\$\{[!#]?\w+(?:\[[^\]\n]*\])?#+)|(?<=[\w.\-/:=@%+,~^*])\#")  # no comment, though the grammar takes it for one
 _HIGH_PLANE = re.compile("[\U000F0000-\U000FFFFD]")
@@ -80,8 +83,9 @@ def _parser() -> tree_sitter.Parser:
 
 
 @lru_cache(maxsize=1)
-def _comment_query() -> tree_sitter.Query:
-    query: tree_sitter.Query = tree_sitter.Query(tree_sitter.Language(tree_sitter_bash.language()), "(comment) @c")
+def _query() -> tree_sitter.Query:
+    pattern = "(comment) @comment (command . (variable_assignment) (file_redirect)) @assignment"
+    query: tree_sitter.Query = tree_sitter.Query(tree_sitter.Language(tree_sitter_bash.language()), pattern)
     return query
 
 
@@ -182,6 +186,27 @@ def _masked(source: Source) -> str:
     return "".join(pieces)
 
 
+def _assignment_redirects(source: Source, start: int, end: int) -> tuple[int, int] | None:
+    """Where the redirects stand that follow assignments without a command (``x=$(y) 2>/dev/null``): the grammar wants a command behind
+    them and takes it from the next line."""
+    text = source.text
+    i = start
+    try:
+        while found := _ASSIGNMENT_HEAD.match(text, i, end):
+            blank = _BLANK.match(text, source.skip_word(found.end(), end), end)
+            i = blank.end() if blank else i
+        first = last = i
+        while found := _REDIRECT_HEAD.match(text, i, end):
+            last = source.skip_word(found.end(), end)
+            blank = _BLANK.match(text, last, end)
+            i = blank.end() if blank else last
+    except ShellSyntaxError:
+        return None
+    if first == start or last == first or (i < end and text[i] not in "\n;&|)#"):
+        return None
+    return first, last
+
+
 _CLOSERS = {"fi": ("if",), "done": ("for", "while", "until", "select"), "esac": ("case",), "}": ("{",), ")": ("(",)}
 _OPENING = frozenset({"if", "for", "while", "until", "select", "case", "{", "("})
 _MIDDLE = {"then": ("if",), "elif": ("if",), "else": ("if",), "do": ("for", "while", "until", "select")}
@@ -259,11 +284,22 @@ class _Reader:
         masked = known[1] if known else _masked(source)
         if not known:
             self.masks[id(source)] = (source, masked)  # keeps the source alive, so its id stays its own
-        region = _Region(source, Scanner(source, self.parse, depth), masked, start, end, depth)
         tree = _parser().parse(masked[start:end].encode("ascii"))
+        found = tree_sitter.QueryCursor(_query()).captures(tree.root_node)
+        places = {node.start_byte + start for node in found.get("assignment", ())}
+        if tree.root_node.has_error:
+            places.update(match.end() for match in _ASSIGNMENT_PLACE.finditer(masked, start, end))
+        redirects = [blank for place in sorted(places) if (blank := _assignment_redirects(source, place, end))]
+        if redirects:
+            for first, last in redirects:
+                masked = masked[:first] + " " * (last - first) + masked[last:]
+            self.masks[id(source)] = (source, masked)
+            tree = _parser().parse(masked[start:end].encode("ascii"))
+            found = tree_sitter.QueryCursor(_query()).captures(tree.root_node)
         if depth == 0 or source.parent is not None:  # else the tree of the text around has shown them already
-            for node in tree_sitter.QueryCursor(_comment_query()).captures(tree.root_node).get("c", ()):
+            for node in found.get("comment", ()):
                 self.comment(source, masked, node.start_byte + start, end)
+        region = _Region(source, Scanner(source, self.parse, depth), masked, start, end, depth)
         return _Statements(self, region).block(tree.root_node.children, start, end)
 
     def comment(self, source: Source, masked: str, start: int, limit: int) -> None:

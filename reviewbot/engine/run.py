@@ -64,7 +64,7 @@ def check(
             collected.extend(problems)
         except Exception as error:
             collected.append(_crash("reading the documents", error, debug))
-    findings = _merged(_levelled(context, known, collected))
+    findings = merged(_levelled(context, known, collected))
     if context.settings.exclude:
         excluded = set(paths_matching({finding.path for finding in findings}, context.settings.exclude))
         findings = [finding for finding in findings if finding.path not in excluded]
@@ -147,7 +147,7 @@ def _levelled(context: Context, known: Mapping[str, RuleModule], findings: Itera
             yield finding
 
 
-def _merged(findings: Iterable[Finding]) -> list[Finding]:
+def merged(findings: Iterable[Finding]) -> list[Finding]:
     """One cause, one finding: those of the same rule, place and subject are united, with all their points and related places."""
     merged: dict[tuple[object, ...], Finding] = {}
     for finding in findings:

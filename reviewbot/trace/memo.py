@@ -50,7 +50,8 @@ class TraceCache:
     parses: ParseCache = field(default_factory=ParseCache)
     hits: int = 0
     misses: int = 0
-    _known: dict[tuple[str, str, int, Given | None], dict[tuple[str, ...], dict[tuple[Given | None, ...], list[_Entry]]]] = field(default_factory=dict)
+    _known: dict[tuple[str, str, int, Given | None], dict[tuple[str, ...], dict[tuple[Given | None, ...],
+        list[_Entry]]]] = field(default_factory=dict)
 
     def trace(self, script_text: str, path: str, line_offset: int, environment: Mapping[str, Given], tree: Tree) -> Trace:
         """As ``trace_script``, shared where it can be."""

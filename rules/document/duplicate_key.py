@@ -24,7 +24,7 @@ from reviewbot.documents.positions import Site
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
 
-RULE = Rule("duplicate-key", Level.ERROR, frozenset({"documents"}))
+RULE = Rule("duplicate-key", Level.ERROR, frozenset({"documents"}), scope="document")
 
 
 def check(context: Context) -> Iterator[Finding]:

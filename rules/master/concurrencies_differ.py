@@ -29,7 +29,7 @@ from reviewbot.engine.model import Finding, Level, Rule
 from reviewbot.engine.places import field_site
 from reviewbot.runs.servers import layers_of
 
-RULE = Rule("concurrencies-differ", Level.ERROR)
+RULE = Rule("concurrencies-differ", Level.ERROR, scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

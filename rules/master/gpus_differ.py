@@ -30,7 +30,7 @@ from reviewbot.engine.model import Finding, Level, Rule
 from reviewbot.engine.places import field_site
 from reviewbot.runs.parity import differences, pairs, row_gpus, server_gpus
 
-RULE = Rule("gpus-differ", Level.ERROR)
+RULE = Rule("gpus-differ", Level.ERROR, scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

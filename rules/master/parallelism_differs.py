@@ -29,7 +29,7 @@ from reviewbot.engine.places import field_site
 from reviewbot.runs.model import Run
 from reviewbot.runs.parity import Difference, differences, pairs
 
-RULE = Rule("parallelism-differs", Level.ERROR)
+RULE = Rule("parallelism-differs", Level.ERROR, scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ from reviewbot.runs.model import Run, Server
 from reviewbot.runs.parity import RowRole, pairs
 from reviewbot.runs.servers import layers_of
 
-RULE = Rule("workers-differ", Level.ERROR)
+RULE = Rule("workers-differ", Level.ERROR, scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:
