@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +23,9 @@ from reviewbot.trace.files import FileText, LineOrigin
 
 if TYPE_CHECKING:
     from reviewbot.engine.context import Context
+
+
+_NAME = re.compile(r"name:\s*(?P<name>\"[^\"]*\"|'[^']*'|[^#]*?)\s*(?:#.*)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,16 @@ class Use:
         return layers[0].site if layers else None
 
     @property
+    def name(self) -> str | None:
+        """The recipe's name as its file has it: launchers put their own in its place."""
+        value = self.recipe.name
+        if value is None or not isinstance(value.value, str):
+            return None
+        layers = self.layers(value.line)
+        written = _NAME.match(layers[0].value) if len(layers) > 1 else None
+        return written["name"].strip("\"'") if written is not None else value.value
+
+    @property
     def multiple(self) -> bool:
         """Whether the recipe is a variant of a file with several."""
         return bool(self.recipe.variant)
@@ -68,6 +82,26 @@ def uses(context: Context) -> tuple[Use, ...]:
     if found is None:
         found = _USES[context] = tuple(_uses(context))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A server with the runs that start it: of a recipe (``use``) or of a script."""
+
+    server: Server
+    use: Use | None
+    runs: tuple[Run, ...]
+
+
+def started(context: Context) -> Iterator[Started]:
+    """Every server: those of a recipe once, those of a script for each run."""
+    for use in uses(context):
+        for server in use.servers:
+            yield Started(server, use, use.runs)
+    for run in context.runs:
+        if run.recipe is None:
+            for server in run.servers:
+                yield Started(server, None, (run,))
 
 
 def _uses(context: Context) -> Iterator[Use]:
@@ -117,6 +151,17 @@ def image_of(run: Run) -> str | None:
         return value
     row = run.point.row.get("image")
     return row if isinstance(row, str) and _is_reference(row) else None
+
+
+def concurrencies(run: Run) -> tuple[int, ...]:
+    """The concurrencies that the client of a run has: the recipe's where its own client reads them, else the row's."""
+    recipe = run.recipe
+    if recipe is not None and recipe.benchmark_type is not None and recipe.benchmark_type.value == "sa-bench" and recipe.concurrencies is not None:
+        written = recipe.concurrencies.value
+        return written if isinstance(written, tuple) else ()
+    row = run.point.row.get("conc")
+    numbers = row if isinstance(row, (list, tuple)) else (row,)
+    return tuple(number for number in numbers if isinstance(number, int) and not isinstance(number, bool))
 
 
 def own(context: Context, site: Site | None) -> bool:
