@@ -81,6 +81,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_selection(baseline)
     baseline.add_argument("--output", "-o", metavar="FILE", help="write to FILE instead of the standard output")
     _add_reading(baseline)
+
+    from reviewbot.sweep.command import add_arguments
+
+    sweep = commands.add_parser("sweep", help="execute points that were checked, and only those", allow_abbrev=False)
+    add_arguments(sweep, _add_reading)
     return parser
 
 
@@ -119,6 +124,8 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
 
     progress = Progress()
     try:
+        if arguments.command == "sweep":
+            return _sweep(arguments, parts, progress)
         if arguments.command == "trace":
             return _trace(arguments, parts, progress)
         return _check(arguments, parts, progress)
@@ -199,6 +206,19 @@ def _trace(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> i
     render = render_trace_json if arguments.format == "json" else render_trace_text
     _write(render(runs, with_text=arguments.with_text))
     return OK
+
+
+def _sweep(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from reviewbot.sweep.command import run
+    from reviewbot.sweep.errors import SweepError
+
+    def session() -> Session:
+        return _session(arguments, parts, progress, _known_rules(), revision=None)
+
+    try:
+        return run(arguments, session)
+    except SweepError as error:
+        return _fail(str(error), error.status)
 
 
 def _rules(name: str | None) -> int:
