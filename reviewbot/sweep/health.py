@@ -103,12 +103,18 @@ class Watch:
         until_probe = max(0.02, self._next - now) if not self.healthy else float("inf")
         return min(until_probe, 1.0 if self._log is not None else float("inf"))
 
+    def fatal(self) -> tuple[str, str] | None:
+        """An outcome and its reason, if the log has a fatal line."""
+        line = self._log.fatal() if self._log is not None else None
+        if line is None:
+            return None
+        return ("server-failure" if self.healthy and self.check.url else "startup-failure"), f"the server's log says: {line}"
+
     def tick(self, now: float) -> tuple[str, str] | None:
         """An outcome (``startup-failure``, ``startup-timeout``, ``server-failure``) and its reason; ``None``: go on."""
-        if self._log is not None:
-            line = self._log.fatal()
-            if line is not None:
-                return ("server-failure" if self.healthy and self.check.url else "startup-failure"), f"the server's log says: {line}"
+        bad = self.fatal()
+        if bad is not None:
+            return bad
         if not self.healthy and now >= self._next:
             self._tried += 1
             if probe(self.check.url):

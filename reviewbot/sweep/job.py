@@ -192,9 +192,12 @@ def _supervise(process: subprocess.Popen[bytes], job: dict[str, Any], work: str)
             pause = min(pause, watch.pause(time.monotonic()))
         found = signal.sigtimedwait(_STOPS | {signal.SIGCHLD}, max(0.0, pause))
         if process.poll() is not None:
-            if watch is not None and process.returncode != 0 and not watch.healthy:
-                bad = watch.tick(time.monotonic())
-                return process.returncode, "startup-failure", bad[1] if bad else "it ended before the server answered", 0
+            if watch is not None and process.returncode != 0:
+                bad = watch.fatal()
+                if bad is None and not watch.healthy:
+                    bad = "startup-failure", "it ended before the server answered"
+                if bad is not None:
+                    return process.returncode, *bad, 0
             return process.returncode, "exited", "", 0
         if found is not None and found.si_signo in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             return 0, "", "", found.si_signo

@@ -107,6 +107,8 @@ class SlurmExecutor:
         return max(1, min(1000, int(match[1]) - 1)) if match else 500
 
     def submit(self, folder: Path, name: str, jobs: Sequence[Path], request: Request) -> list[str]:
+        if "%" in str(folder):
+            raise SweepError(f"{folder}: Slurm gives % in the names of files a meaning: put the plan elsewhere")
         import submitit
 
         class Jobs(submitit.SlurmExecutor):
@@ -160,9 +162,8 @@ class SlurmExecutor:
         found: dict[int, Seen] = {}
         for attempt in attempts:
             seen = self._unnamed(attempt) if attempt.job is None else states.get(attempt.job)
-            if attempt.job is not None:
-                if seen is None and attempt.job.partition("_")[0] in gone:
-                    seen = Seen("ended", "vanished", "Slurm does not know the job any more, and it left no last word")
+            if seen is None and attempt.job is not None and attempt.job.partition("_")[0] in gone:
+                seen = Seen("ended", "vanished", "Slurm does not know the job any more, and it left no last word")
             if seen is not None:
                 found[attempt.point] = seen
         return found
