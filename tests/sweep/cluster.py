@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "scontrol", "squeue", "scancel", "sinfo", "srun")
@@ -101,22 +102,26 @@ class Cluster:
             f"--log-file={places['log']}", f"--seed-file={places['seed']}",
         ]  # fmt: skip
         self._call(["su", "-s", "/bin/sh", "munge", "-c", " ".join(munged)])
-        self._call([str(_which("slurmctld")), "-f", str(folder / "slurm.conf")])
+        self.start_controller()
         for node in NODES:
             self.start_node(node)
         self.wait_for(lambda: self.run("sinfo", "-h", "-N", "-p", "debug", "-o", "%T").split().count("idle") >= len(NODES), "idle nodes")
+
+    def start_controller(self) -> None:
+        self._call([str(_which("slurmctld")), "-f", str(self.folder / "slurm.conf")])
 
     def start_node(self, node: str) -> None:
         self._call([str(_which("slurmd")), "-f", str(self.folder / "slurm.conf"), "-N", node])
 
     def stop_node(self, node: str) -> None:
-        """End a node as a power cut would: its daemon, its steps, and the processes of its jobs."""
+        """End a node as a power cut would: its daemon, and every process of its jobs."""
         pid = _pid(self.folder / f"slurmd-{node}.pid")
         if pid is not None:
             os.kill(pid, signal.SIGKILL)
-        for step in _processes(lambda words: words and words[0].startswith("slurmstepd:")):
-            if f"SLURMD_NODENAME={node}" in _environment_of(step) or node in _environment_of(step):
-                os.kill(step, signal.SIGKILL)
+        for process in _processes():
+            if f"SLURMD_NODENAME={node}\0" in _environment_of(process) + "\0":
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
 
     def stop(self) -> None:
         self.run("scancel", "--full", "-u", "root", check=False)
@@ -174,17 +179,8 @@ def _pid(path: Path) -> int | None:
     return pid if Path(f"/proc/{pid}").exists() else None
 
 
-def _processes(wanted) -> list[int]:  # type: ignore[no-untyped-def]
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
-            except OSError:
-                continue
-            if wanted(words):
-                found.append(int(entry.name))
-    return found
+def _processes() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and int(entry.name) != os.getpid()]
 
 
 def _environment_of(pid: int) -> str:
