@@ -107,6 +107,12 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         if name in argv:  # what a command needs is imported only for that command
             getattr(import_module(module), add)(verb)
             verb.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+
+    sweep = commands.add_parser("sweep", help="execute points that were checked, and only those", allow_abbrev=False)
+    if "sweep" in argv:
+        from reviewbot.sweep.command import add_arguments
+
+        add_arguments(sweep, _add_reading)
     return parser
 
 
@@ -161,6 +167,8 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
             return _review(arguments, parts, progress)
         if arguments.command == "init":
             return _init(arguments)
+        if arguments.command == "sweep":
+            return _sweep(arguments, parts, progress)
         if arguments.command == "trace":
             return _trace(arguments, parts, progress)
         return _check(arguments, parts, progress)
@@ -338,6 +346,19 @@ def _trace(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> i
     render = render_trace_json if arguments.format == "json" else render_trace_text
     _write(render(runs, with_text=arguments.with_text))
     return OK
+
+
+def _sweep(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from reviewbot.sweep.command import run
+    from reviewbot.sweep.errors import SweepError
+
+    def session() -> Session:
+        return _session(arguments, parts, progress, _known_rules(), revision=None)
+
+    try:
+        return run(arguments, session)
+    except SweepError as error:
+        return _fail(str(error), error.status)
 
 
 def _rules(name: str | None) -> int:
