@@ -43,18 +43,19 @@ class Artifact:
 
 def write_artifact(artifact: Artifact) -> str:
     """The text of an artifact. Only the worst findings are kept where there are very many."""
-    worst = sorted(artifact.findings, key=lambda finding: -finding.level)[:MAX_FINDINGS]
-    objects = [_finding_object(finding) for finding in worst]
-    while True:
-        data = {
-            "version": VERSION, "head": artifact.head, "base": artifact.base, "complete": artifact.complete,
-            "unchecked": [_clean(reason)[:1_000] for reason in artifact.unchecked[:50]],
-            "existing": sorted(artifact.existing)[:MAX_EXISTING], "findings": objects,
-        }  # fmt: skip
-        text = json.dumps(data, indent=1, ensure_ascii=True) + "\n"
-        if len(text) <= MAX_BYTES or not objects:
-            return text
-        objects = objects[: len(objects) * 3 // 4]
+    data: dict[str, Any] = {
+        "version": VERSION, "head": artifact.head, "base": artifact.base, "complete": artifact.complete,
+        "unchecked": [_clean(reason)[:1_000] for reason in artifact.unchecked[:50]],
+        "existing": sorted(artifact.existing)[:MAX_EXISTING], "findings": [],
+    }  # fmt: skip
+    room = MAX_BYTES - len(json.dumps(data, indent=1)) - 10
+    for finding in sorted(artifact.findings, key=lambda finding: -finding.level)[:MAX_FINDINGS]:
+        one = _finding_object(finding)
+        room -= len(json.dumps([[one]], indent=1))
+        if room < 0:
+            break
+        data["findings"].append(one)
+    return json.dumps(data, indent=1, ensure_ascii=True) + "\n"
 
 
 def read_artifact(path: str, head: str, rules: Collection[str]) -> Artifact:
