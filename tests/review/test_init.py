@@ -26,7 +26,8 @@ def test_everything_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixtur
     status, out = init(capsys, tmp_path, "--action", ACTION, "--forks")
     assert status == 0 and out.count(": written") == 4
     assert files(tmp_path) == {
-        ".reviewbot.yaml", ".pre-commit-config.yaml", ".github/workflows/reviewbot-fork-analyse.yml", ".github/workflows/reviewbot-fork-post.yml",
+        ".reviewbot.yaml", ".pre-commit-config.yaml", ".github/workflows/reviewbot-fork-analyse.yml",
+        ".github/workflows/reviewbot-fork-post.yml",
     }  # fmt: skip
     text = (tmp_path / ".github/workflows/reviewbot-fork-post.yml").read_text()
     assert f"- uses: {ACTION}\n" in text and "0" * 40 not in text

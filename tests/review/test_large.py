@@ -15,7 +15,20 @@ from reviewbot.review.items import make_items
 from reviewbot.review.post import Request, post
 from reviewbot.review.render import MAX_BYTES, size
 from tests.review.double import MAX_BODY
-from tests.review.kit import LINKS, DirectGitHub, commit, committed, finding, github_lines, item, lines, numbered, open_findings, pulled, review
+from tests.review.kit import (
+    LINKS,
+    DirectGitHub,
+    commit,
+    committed,
+    finding,
+    github_lines,
+    item,
+    lines,
+    numbered,
+    open_findings,
+    pulled,
+    review,
+)
 
 FILES, LINES = 3_000, 200_000
 

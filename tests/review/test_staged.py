@@ -114,7 +114,7 @@ def test_pre_commit_runs_the_hook(tmp_path: Path) -> None:
     bin_ = tmp_path / "bin"
     bin_.mkdir()
     starter = bin_ / "reviewbot"
-    starter.write_text(f"#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m reviewbot \"$@\"\n")
+    starter.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m reviewbot "$@"\n')
     starter.chmod(0o755)
     # The hook's own environment would be made by pip from a package index; here the program is at hand, and everything else is as declared.
     config = {"repos": [{"repo": "local", "hooks": [{**hook, "language": "system"}]}]}
