@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,9 +36,16 @@ class UsageError(Exception):
     """Something the user has to change; the message is shown as it is."""
 
 
+# Commands that live with what they do: name -> module, function that adds arguments, function that runs, help.
+_VERBS: dict[str, tuple[str, str, str, str]] = {
+    "fit": ("reviewbot.fit.command", "add_arguments", "run", "tell whether a model runs at a parallelism on a GPU"),
+    "model": ("reviewbot.fit.command", "add_model_arguments", "run_model", "list, show and add models that fit knows"),
+}
+
+
 def main(argv: Sequence[str] | None = None, parts: Parts | None = None) -> int:
     """Run a command and give its exit status. ``parts`` replaces what reads the repository, for tests."""
-    parser = _parser()
+    parser = _parser(sys.argv[1:] if argv is None else argv)
     try:
         arguments = parser.parse_args(argv)
     except SystemExit as stop:  # --help, --version and bad usage
@@ -54,7 +62,7 @@ def main(argv: Sequence[str] | None = None, parts: Parts | None = None) -> int:
         return _fail(f"crashed: {type(error).__name__}: {error} (--debug shows where)", INCOMPLETE)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="reviewbot", description="Check a repository that benchmarks LLM inference.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"reviewbot {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", help="the repository; default: the one around the current folder")
@@ -93,6 +101,18 @@ def _parser() -> argparse.ArgumentParser:
     _add_selection(baseline)
     baseline.add_argument("--output", "-o", metavar="FILE", help="write to FILE instead of the standard output")
     _add_reading(baseline)
+
+    for name, (module, add, _run, about) in _VERBS.items():
+        verb = commands.add_parser(name, help=about, allow_abbrev=False)
+        if name in argv:  # what a command needs is imported only for that command
+            getattr(import_module(module), add)(verb)
+            verb.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+
+    sweep = commands.add_parser("sweep", help="execute points that were checked, and only those", allow_abbrev=False)
+    if "sweep" in argv:
+        from reviewbot.sweep.command import add_arguments
+
+        add_arguments(sweep, _add_reading)
     return parser
 
 
@@ -116,7 +136,7 @@ def _add_tracing(parser: argparse.ArgumentParser) -> None:
         "--upstream", action="append", metavar="OWNER/NAME=PATH", default=[], help="a local clone of a repository that launchers check out"
     )
     parser.add_argument("--jobs", type=_positive, metavar="N", help="processes that trace; default: one a core")
-    parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
+    parser.add_argument("--no-cache", action="store_true", help="use nothing that an earlier run has kept, and keep nothing")
     parser.add_argument("--debug", action="store_true", help="show the traceback of a crash")
 
 
@@ -130,6 +150,10 @@ def _positive(text: str) -> int:
 def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
     if arguments.command == "rules":
         return _rules(arguments.name)
+    if arguments.command in _VERBS:
+        module, _add, run, _about = _VERBS[arguments.command]
+        status: int = getattr(import_module(module), run)(arguments)
+        return status
     if parts is None:
         from reviewbot.parts import default_parts
 
@@ -143,6 +167,8 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
             return _review(arguments, parts, progress)
         if arguments.command == "init":
             return _init(arguments)
+        if arguments.command == "sweep":
+            return _sweep(arguments, parts, progress)
         if arguments.command == "trace":
             return _trace(arguments, parts, progress)
         return _check(arguments, parts, progress)
@@ -295,7 +321,7 @@ def _findings(
 ) -> Result:
     from reviewbot.engine.run import check
 
-    context = session.context(revision, changed)
+    context = session.context(revision, changed, arguments.base if changed is not None else None)
     return check(context, chosen, known, renames=renames, debug=arguments.debug, progress=progress)
 
 
@@ -320,6 +346,19 @@ def _trace(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> i
     render = render_trace_json if arguments.format == "json" else render_trace_text
     _write(render(runs, with_text=arguments.with_text))
     return OK
+
+
+def _sweep(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from reviewbot.sweep.command import run
+    from reviewbot.sweep.errors import SweepError
+
+    def session() -> Session:
+        return _session(arguments, parts, progress, _known_rules(), revision=None)
+
+    try:
+        return run(arguments, session)
+    except SweepError as error:
+        return _fail(str(error), error.status)
 
 
 def _rules(name: str | None) -> int:

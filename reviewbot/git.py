@@ -7,6 +7,8 @@ start something or change a format are fixed on the command line.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import re
 import subprocess
@@ -162,6 +164,21 @@ class BlobReader:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._finalizer: weakref.finalize[[subprocess.Popen[bytes]], BlobReader] | None = None
+        _READERS.add(self)
+
+    def leave_to_parent(self) -> None:
+        """In a forked process: the git process belongs to the parent, who is answered by it; the next read here starts another one."""
+        self._lock = threading.Lock()
+        process, self._process = self._process, None
+        if self._finalizer is not None:
+            self._finalizer.detach()
+            self._finalizer = None
+        if process is not None:
+            process.returncode = 0  # not ours to wait for
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    with contextlib.suppress(OSError):
+                        stream.close()
 
     def read(self, object_id: str, limit: int) -> bytes:
         """The content of an object. Raises ``GitError`` of code ``missing-object``, or ``too-large`` (over ``limit`` bytes; nothing is read)."""
@@ -215,6 +232,18 @@ class BlobReader:
             self._close()
 
 
+_READERS: weakref.WeakSet[BlobReader] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    for reader in list(_READERS):
+        reader.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
+
+
 class Repository:
     """A git repository. ``top`` is the folder of its working tree, or the repository itself where it is bare."""
 
@@ -250,6 +279,12 @@ class Repository:
         self, *arguments: str | bytes, ok: tuple[int, ...] = (0,), cwd: str | None = None, more: Mapping[str, str] | None = None
     ) -> tuple[int, bytes]:
         return _run([*self._arguments, *arguments], cwd or self.top, ok=ok, more=more)
+
+    def refs_digest(self) -> str:
+        """A digest of all names and the commits that they stand for. Raises ``GitError``."""
+        _, names = self._git("for-each-ref", "--format=%(objectname) %(refname)")
+        _, head = self._git("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1))
+        return hashlib.sha256(names + b"\0" + head).hexdigest()
 
     def object_format(self) -> str:
         """``sha1`` or ``sha256``."""

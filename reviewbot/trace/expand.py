@@ -82,7 +82,7 @@ def _brace_variants(parts: Sequence[Part]) -> list[tuple[Part, ...]]:
 class _Fields:
     """Collects the fields of one word."""
 
-    __slots__ = ("sh", "out", "pieces", "present", "glob", "ifs")
+    __slots__ = ("glob", "ifs", "out", "pieces", "present", "sh")
 
     def __init__(self, sh: Evaluator, out: list[str]) -> None:
         self.sh = sh
@@ -111,7 +111,7 @@ class _Fields:
             if not any(char in text for char in " \t\n"):
                 self.plain(text)
                 return
-            pieces = [piece for piece in re.split("[ \t\n]+", text)]
+            pieces = re.split("[ \t\n]+", text)
             if pieces[0] == "":
                 self.finish()
                 pieces.pop(0)
@@ -594,7 +594,7 @@ def glob(sh: Evaluator, wanted: str, plain: str) -> list[str]:
     if patterns.literal(wanted) is not None:
         return [plain]
     absolute = wanted.startswith("/")
-    components = [piece for piece in wanted.split("/")]
+    components = wanted.split("/")
     found: list[tuple[str, str]] = [("/", "/")] if absolute else [("", sh.cwd)]
     for number, component in enumerate(components):
         if component == "" and number < len(components) - 1:

@@ -1,8 +1,8 @@
 """The virtual file system of a trace: layers over the repository that only remember what a script changed.
 
-A directory has *bases*, seen from the top: a tree (the repository, a checkout whose files are known), an unknown place (the cluster, an opaque
-clone), or a view into an earlier state (a copied or moved directory, which costs nothing until it is read). Over them lies one map from paths to what was
-written or removed there. Maps are chained: a snapshot freezes the newest one.
+A directory has *bases*, seen from the top: a tree (the repository, a checkout whose files are known), an unknown place (the
+cluster, an opaque clone), or a view into an earlier state (a copied or moved directory, which costs nothing until it is read).
+Over them lies one map from paths to what was written or removed there. Maps are chained: a snapshot freezes the newest one.
 
 Paths are absolute and normalised, and may hold holes: the same holes are the same path.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Optional, Protocol, Union
+from typing import Protocol, Union
 
 from reviewbot.documents.positions import Site
 from reviewbot.trace.effects import Effect, Variable
@@ -26,10 +26,10 @@ class Outcome:
     ``lines`` may give the origin of every line of ``stdout`` (``sed`` and ``cat`` on files know it), so that a redirect keeps provenance.
     """
 
-    status: Optional[int] = 0
+    status: int | None = 0
     stdout: str = ""
     stderr: str = ""
-    lines: Optional[tuple[LineOrigin, ...]] = None
+    lines: tuple[LineOrigin, ...] | None = None
 
 
 class FileSystem(Protocol):
@@ -180,7 +180,8 @@ class Shell(Protocol):
 
     def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str] | None = None,
             background: bool = False, cwd: str | None = None) -> Outcome:
-        """Run a command by its words (``xargs``, ``find -exec``, ``env``, ``timeout``, ``nohup``, ``sudo``): a registered command, a script of
+        """Run a command by its words (``xargs``, ``find -exec``, ``env``, ``timeout``, ``nohup``, ``sudo``): a registered command, a
+        script of
         the tree, or an unknown program. Shell functions and builtins that change state are not found this way."""
         ...
 
@@ -193,12 +194,15 @@ class Shell(Protocol):
         """Run a file of the virtual file system as a child shell (``bash FILE``): exported variables, no functions."""
         ...
 
-    def enter(self, path: str, argv: Sequence[str], site: Site, *, by: str, image: str | None = None, mounts: Sequence[tuple[str, str]] = (),
-              environment: Mapping[str, str] | None = None, only: bool = False, cwd: str | None = None, background: bool = False) -> Outcome:
+    def enter(self, path: str, argv: Sequence[str], site: Site, *, by: str, image: str | None = None, mounts: Sequence[tuple[str,
+        str]] = (),
+              environment: Mapping[str, str] | None = None, only: bool = False, cwd: str | None = None,
+                  background: bool = False) -> Outcome:
         """Start a bench script inside a container or a remote shell: emits ``Enter`` and evaluates the file.
 
         ``path`` is the script as written, meant inside; ``argv`` the whole command (``srun ...``); ``mounts`` are (host directory,
-        container directory); ``environment`` is added to the exported variables, or with ``only`` (docker) replaces them. A path that leads to
+        container directory); ``environment`` is added to the exported variables, or with ``only`` (docker) replaces them. A path that
+        leads to
         no known file is recorded as an ``Enter`` all the same, with an unknown status.
         """
         ...

@@ -10,8 +10,29 @@ from typing import Any
 
 from reviewbot.documents.positions import Site
 from reviewbot.documents.shell_syntax import (
-    AndOr, ArithCommand, ArithFor, Assignment, Background, Block, Broken, Case, Declaration, For, Function, Group, If, Pipeline,
-    ProcessSubstitution, Redirect, Script, Simple, Statement, Subshell, TestCommand, While, Word,
+    AndOr,
+    ArithCommand,
+    ArithFor,
+    Assignment,
+    Background,
+    Block,
+    Broken,
+    Case,
+    Declaration,
+    For,
+    Function,
+    Group,
+    If,
+    Pipeline,
+    ProcessSubstitution,
+    Redirect,
+    Script,
+    Simple,
+    Statement,
+    Subshell,
+    TestCommand,
+    While,
+    Word,
 )
 from reviewbot.trace import arithmetic, conditions, expand
 from reviewbot.trace.control import Bound, Break, Continue, Control, Exit, Fork, Return, Stop
@@ -20,7 +41,7 @@ from reviewbot.trace.environment import Environment
 from reviewbot.trace.files import FileText, LineOrigin
 from reviewbot.trace.protocol import CommandTable, FileSystem, Invocation, Outcome
 from reviewbot.trace.settings import TraceSettings
-from reviewbot.trace.state import NULL, TERMINAL, Array, Buffer, Definition, FileSink, Null, Place, Reference, Slot, Source, Stream
+from reviewbot.trace.state import NULL, TERMINAL, Array, Buffer, Definition, FileSink, Place, Reference, Slot, Source, Stream
 from reviewbot.trace.values import HOLE, Hole, Holes, is_known
 from reviewbot.tree import Tree
 
@@ -234,7 +255,9 @@ class Evaluator:
             return value
         question = ("choice", self.place.path, line, value)
         if question in self.decisions:
-            return choices[min(self.decisions[question], len(choices) - 1)]
+            chosen = choices[min(self.decisions[question], len(choices) - 1)]
+            self.assume(f"the value is {chosen!r}", self.site(line))
+            return chosen
         raise Fork(question, len(choices))
 
     # --- variables -------------------------------------------------------------------------------------------------
@@ -544,7 +567,11 @@ class Evaluator:
 
     def absolute(self, path: str) -> str:
         if not path.startswith("/"):
-            path = f"{self.cwd}/{path}"
+            head = path.partition("/")[0]
+            if len(head) == 1 and HOLE.match(head) and not self.holes.of(head).numeric:
+                path = "/" + path  # a whole unknown directory: the output of a program names it from the root
+            else:
+                path = f"{self.cwd}/{path}"
         if "//" in path or "/." in path or path.endswith("/"):
             path = posixpath.normpath(path)
             if path.startswith("//"):
@@ -686,7 +713,8 @@ class Evaluator:
 
     def _state(self) -> tuple[Any, ...]:
         return (
-            self.variables.copy(), self.functions.copy(), [frame.copy() for frame in self.frames], self.calls.copy(), self.positional.copy(),
+            self.variables.copy(), self.functions.copy(), [frame.copy() for frame in self.frames], self.calls.copy(),
+                self.positional.copy(),
             self.name, self.cwd, self.options.copy(), self.traps.copy(), self.fds, self.directories.copy(), self.integers, self.readonly,
             self.place, self.line, self.ignoring, self.loops, self.depth, self.inside, self.detached, self.last_pid, self.background,
             self.scripts, self._export_cache, self.marked,
@@ -761,7 +789,8 @@ class Evaluator:
         self.substitutions += 1
         if len(body) == 1:
             only = body[0]
-            if type(only) is Simple and not only.words and len(only.redirects) == 1 and only.redirects[0].op == "<" and not only.assignments:
+            if type(only) is Simple and not only.words and not only.assignments and [item.op for item in only.redirects] == ["<"]:
+
                 source = self._input(self.text_of(only.redirects[0].target), self.fds)
                 self.status = 1 if source is None else 0
                 return source.rest().rstrip("\n") if isinstance(source, Source) else ""
@@ -777,7 +806,12 @@ class Evaluator:
             self.status = 0
         self.subshell(run)
         self.depth -= 1
-        return buffer.text().rstrip("\n").replace("\0", "")
+        text = buffer.text().rstrip("\n").replace("\0", "")
+        if not is_known(text):
+            choices = self.alternatives(text)
+            if choices is not None:
+                return self.one_of([choice.rstrip("\n") for choice in choices], "output", self.line)
+        return text
 
     def _nest(self) -> None:
         self.depth += 1
@@ -995,7 +1029,6 @@ class Evaluator:
         self.place = function.place
         loops, self.loops = self.loops, 0
         try:
-            self.status = 0
             self.execute(function.body)
         except Return as end:
             self.status = end.status
@@ -1153,10 +1186,12 @@ class Evaluator:
         script = self.context.parse(content.text, where)
         place = Place(where, 0, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), shown or path)
         self.scripts += 1
+        aside, self.aside = self.aside, self.aside or bool(self.inside)  # only its files and effects can matter to who called it
         try:
             return self._child(script, place, shown or path, arguments, stdin, environment, options)
         finally:
             self.scripts -= 1
+            self.aside = aside
 
     def _child(self, script: Script, place: Place, name: str, arguments: Sequence[str], stdin: str | None,
                environment: Mapping[str, str] | None, options: _Names | None) -> Outcome:
@@ -1227,8 +1262,10 @@ class Evaluator:
         outcome = result[0] if result else Outcome(self.status)
         return Outcome(outcome.status, out.text() + outcome.stdout, err.text() + outcome.stderr, None if out.chunks else outcome.lines)
 
-    def enter(self, path: str, argv: Sequence[str], site: Site, *, by: str, image: str | None = None, mounts: Sequence[tuple[str, str]] = (),
-              environment: Mapping[str, str] | None = None, only: bool = False, cwd: str | None = None, background: bool = False) -> Outcome:
+    def enter(self, path: str, argv: Sequence[str], site: Site, *, by: str, image: str | None = None, mounts: Sequence[tuple[str,
+        str]] = (),
+              environment: Mapping[str, str] | None = None, only: bool = False, cwd: str | None = None,
+                  background: bool = False) -> Outcome:
         """See ``protocol.Shell.enter``."""
         outcome: list[Outcome] = []
         before = len(self.effects)
@@ -1259,7 +1296,8 @@ class Evaluator:
                     host = workspace  # the workspace was carried to the node by a way that is not followed
                 if host != container and (known or host == workspace):
                     self.files.alias(container, host)
-            if self.files.kind(workdir) == "unknown" and self.absolute(f"{workdir}/x") != path and self.files.kind(workspace) == "dir" and cwd:
+            if cwd and self.files.kind(workdir) == "unknown" and self.files.kind(workspace) == "dir":
+
                 self.files.alias(workdir, workspace)
             self.cwd = workdir
             self.inside = (*self.inside, by)
@@ -1341,7 +1379,8 @@ class Evaluator:
         self.place = Place(where, 0, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), path)
         if arguments:
             self.positional = list(arguments)
-        self.status = 0
+        if not script.body:
+            self.status = 0
         try:
             self._problems(script, self.place)
             self.block(script.body)
@@ -1438,52 +1477,58 @@ class Evaluator:
         self.status = status
 
     def _and_or(self, node: AndOr) -> None:
-        rest = node.rest
-        last = len(rest) - 1
         self.ignoring += 1
         try:
             self.execute(node.first)
         finally:
             self.ignoring -= 1
-        for number, (op, statement) in enumerate(rest):
+        self._and_or_from(node, 0)
+
+    def _and_or_from(self, node: AndOr, start: int) -> None:
+        """The rest of a list, behind the status of what stands before ``start``."""
+        rest = node.rest
+        last = len(rest) - 1
+        for number in range(start, len(rest)):
+            op, statement = rest[number]
             status = self.status
             if status is None:
-                self._maybe(op, statement, number != last)
+                if self._maybe(node, op, statement, number):
+                    return
                 continue
             if (status == 0) != (op == "&&"):
                 continue
             if number == last:
                 self.execute(statement)
             else:
-                self.ignoring += 1
-                try:
-                    self.execute(statement)
-                finally:
-                    self.ignoring -= 1
+                self.execute_ignored(statement)
 
-    def _maybe(self, op: str, statement: Statement, ignored: bool) -> None:
-        """The right side of ``&&`` or ``||`` behind an unknown status."""
+    def _maybe(self, node: AndOr, op: str, statement: Statement, number: int) -> bool:
+        """The right side of ``&&`` or ``||`` behind an unknown status; true where the whole rest of the list was seen to."""
         why = self.why
         skipped = 1 if op == "&&" else 0
         line: int = statement.line
         if refuses((statement,)):
             self.assume(f"{self.written(line)}: taken as {'failed' if op == '&&' else 'done'}", self.site(line))
             self.status = skipped
-            return
+            return False
         if type(statement) is TestCommand:
             self.execute_ignored(statement)
-            self.status = _combine(self.status, skipped)
+            if self.status is not None:
+                self.status = self.status if bool(self.status) == bool(skipped) else None
             self.why = why
-            return
+            return False
 
         def run() -> None:
             self.execute_ignored(statement)
+            self._and_or_from(node, number + 1)
 
         def skip() -> None:
             self.status = skipped
+            self._and_or_from(node, number + 1)
 
         self.decide(line, why, run, skip)
         self.why = why
+        return True
 
     def execute_ignored(self, statement: Statement) -> None:
         self.ignoring += 1
@@ -1504,7 +1549,8 @@ class Evaluator:
         self.subshell(run)
         self.background = saved
         self.line = node.line
-        self.last_pid = self.hole("process id", self.site(node.line), nonempty=True, numeric=True, witness=self.settings.witnesses.get("pid"))
+        self.last_pid = self.hole("process id", self.site(node.line), nonempty=True, numeric=True,
+            witness=self.settings.witnesses.get("pid"))
         self.status = 0
 
     def _if(self, node: If) -> None:
@@ -1549,7 +1595,8 @@ class Evaluator:
     def _for_words(self, node: For) -> None:
         self.line = node.line
         values = list(self.positional) if node.words is None else expand.words(self, node.words, node.line)
-        self.status = 0
+        if not values:
+            self.status = 0
         site = self.site(node.line)
         self.loops += 1
         polling, self.polling = self.polling, sleeps(node.body)
@@ -1657,7 +1704,6 @@ class Evaluator:
     def _case(self, node: Case) -> None:
         self.line = node.line
         subject = self.text_of(node.subject)
-        self.status = 0
         if node.redirects:
             self._redirected(node.redirects, lambda: self._case_from(node, subject, 0))
         else:
@@ -1666,34 +1712,52 @@ class Evaluator:
     def _case_from(self, node: Case, subject: str, start: int) -> None:
         number = start
         arms = node.arms
+        matched = False
         while number < len(arms):
             arm = arms[number]
-            answer: bool | None = False
-            for pattern in arm.patterns:
-                static = pattern.static
-                if static is not None and not any(char in "*?[\\+@!" for char in static):
-                    one = conditions.equal(self, subject, static)
-                else:
-                    one = conditions.like(self, subject, self.pattern_of(pattern))
-                if one:
-                    answer = True
-                    break
-                if one is None:
-                    answer = None
+            answer = self._any_pattern(subject, arm.patterns)
+            if answer is None and self.alternatives(subject) is not None:
+                patterns = arm.patterns
+                answer = self.every(subject, lambda text, patterns=patterns: self._any_pattern(text, patterns))  # type: ignore[misc]
             if answer is None:
-                following = number + 1
-                self.decide(arm.line, f"case {subject} in {arm.patterns[0].text}", lambda arm=arm: self.block(arm.body),  # type: ignore[misc]
-                            lambda: self._case_from(node, subject, following), refuses(arm.body), False)
+                body, following = arm.body, number + 1
+
+                def then(body: Block = body) -> None:
+                    self.block(body)
+
+                def other(following: int = following) -> None:
+                    self._case_from(node, subject, following)
+
+                self.decide(arm.line, f"case {subject} in {arm.patterns[0].text}", then, other, refuses(body), False)
                 return
             if answer:
+                if not arm.body:
+                    self.status = 0
                 self.block(arm.body)
                 while arm.end == ";&" and number + 1 < len(arms):
                     number += 1
                     arm = arms[number]
                     self.block(arm.body)
+                matched = True
                 if arm.end != ";;&":
                     return
             number += 1
+        if not matched:
+            self.status = 0
+
+    def _any_pattern(self, subject: str, patterns: Sequence[Word]) -> bool | None:
+        answer: bool | None = False
+        for pattern in patterns:
+            static = pattern.static
+            if static is not None and not any(char in "*?[\\+@!" for char in static):
+                one = conditions.equal(self, subject, static)
+            else:
+                one = conditions.like(self, subject, self.pattern_of(pattern))
+            if one:
+                return True
+            if one is None:
+                answer = None
+        return answer
 
     def _group(self, node: Group) -> None:
         if node.redirects:
@@ -1792,7 +1856,8 @@ class Evaluator:
             raise first_end
 
     def _without_identity(self, text: str) -> str:
-        """``text`` with holes named: the same question about another hole of the same kind (the next round of a poll) has the same answer."""
+        """``text`` with holes named: the same question about another hole of the same kind (the next round of a poll) has the same
+        answer."""
         return text if is_known(text) else HOLE.sub(lambda found: f"<{self.holes.of(found.group()).label}>", text)
 
     def _take(self, start: int, state: _Frozen, effects: list[Effect], assumption: Assume, end: Control | None) -> None:
@@ -1821,21 +1886,23 @@ class Evaluator:
             if self.traps.setdefault(signal, text) != text:
                 return False
         if [frame.keys() for frame in state[2]] != [frame.keys() for frame in self.frames]:
-            for mine, theirs in zip(self.frames, state[2]):
+            for mine, theirs in zip(self.frames, state[2], strict=False):
                 for name, value in theirs.items():
                     mine.setdefault(name, value)
         if not self._join_files(first.files):
             return False
         initial: dict[str, Slot] = before.state[0]
-        for name in old.keys() | self.variables.keys():
-            one, two = old.get(name), self.variables.get(name)
-            if one is two:
-                continue
+        present = self.variables
+        differing = [name for name, slot in present.items() if old.get(name) is not slot]
+        differing.extend(name for name in old if name not in present)
+        for name in differing:
+            one, two = old.get(name), present.get(name)
             joined = self._join_slots(name, one, two, initial.get(name), line)
             if joined is None:
                 return False
-            self.variables[name] = joined
-        self._export_cache = None
+            present[name] = joined
+        if differing:
+            self._export_cache = None
         self._join_buffers(first, line)
         for source, position in first.sources:
             source.position = max(source.position, position)
@@ -1846,9 +1913,11 @@ class Evaluator:
 
     def _join_slots(self, name: str, one: Slot | None, two: Slot | None, before: Slot | None, line: int) -> Slot | None:
         if isinstance(one, Array) or isinstance(two, Array):
-            if not (isinstance(one, Array) and isinstance(two, Array)) or one.associative != two.associative or list(one.items) != list(two.items):
+            if not (isinstance(one, Array) and isinstance(two,
+                Array)) or one.associative != two.associative or list(one.items) != list(two.items):
                 return None
-            items = {key: value if value == two.items[key] else Located(self.one_of([value, two.items[key]], name, line), _site_of(value, two.site))
+            items = {key: value if value == two.items[key] else Located(self.one_of([value, two.items[key]], name, line), _site_of(value,
+                two.site))
                      for key, value in one.items.items()}
             return Array(items, one.associative, two.site, open=one.open or two.open)
         if isinstance(one, Reference) or isinstance(two, Reference):
@@ -1862,7 +1931,8 @@ class Evaluator:
         value = self.one_of([one.value if one else "", two.value if two else ""], name, line)
         changed = two if two is not None and two is not before else one
         over = before if isinstance(before, Variable) else None
-        return Variable(value, exported, changed.site if changed and changed.site else self.site(line), over, 0 if over is None else over.depth + 1)
+        return Variable(value, exported, changed.site if changed and changed.site else self.site(line), over,
+            0 if over is None else over.depth + 1)
 
     def _join_files(self, first: object) -> bool:
         second = self.files.snapshot()
@@ -1893,7 +1963,7 @@ class Evaluator:
             if chunks == sink.chunks:
                 continue
             common = 0
-            for one, two in zip(chunks, sink.chunks):
+            for one, two in zip(chunks, sink.chunks, strict=False):
                 if one is not two and one != two:
                     break
                 common += 1

@@ -92,7 +92,7 @@ class Null:
 class Source:
     """Input: a text that is read piece by piece."""
 
-    __slots__ = ("text", "position", "lines")
+    __slots__ = ("lines", "position", "text")
 
     def __init__(self, text: str, lines: tuple[LineOrigin, ...] | None = None) -> None:
         self.text = text
