@@ -35,7 +35,9 @@ def _number(text: str) -> int:
 
 def add_init_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``reviewbot init``."""
-    parser.add_argument("--action", metavar="OWNER/NAME@SHA", help="where the action is, pinned to a commit; without it no workflow is written")
+    parser.add_argument(
+        "--action", metavar="OWNER/NAME@SHA", help="where the action is, pinned to a commit; without it no workflow is written"
+    )
     parser.add_argument("--forks", action="store_true", help="write the two workflows for pull requests of forks too")
     parser.add_argument("--no-hook", action="store_true", help="write no entry for pre-commit")
     parser.add_argument("--dry-run", action="store_true", help="say what would be written, and write nothing")

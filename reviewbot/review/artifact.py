@@ -31,7 +31,8 @@ class ArtifactError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """``head`` and ``base`` are commits, ``base`` being what the findings are new against; ``existing`` are fingerprints of what is not new."""
+    """``head`` and ``base`` are commits, ``base`` being what the findings are new against; ``existing`` are fingerprints of what is not
+    new."""
 
     head: str
     base: str
@@ -43,22 +44,24 @@ class Artifact:
 
 def write_artifact(artifact: Artifact) -> str:
     """The text of an artifact. Only the worst findings are kept where there are very many."""
-    worst = sorted(artifact.findings, key=lambda finding: -finding.level)[:MAX_FINDINGS]
-    objects = [_finding_object(finding) for finding in worst]
-    while True:
-        data = {
-            "version": VERSION, "head": artifact.head, "base": artifact.base, "complete": artifact.complete,
-            "unchecked": [_clean(reason)[:1_000] for reason in artifact.unchecked[:50]],
-            "existing": sorted(artifact.existing)[:MAX_EXISTING], "findings": objects,
-        }  # fmt: skip
-        text = json.dumps(data, indent=1, ensure_ascii=True) + "\n"
-        if len(text) <= MAX_BYTES or not objects:
-            return text
-        objects = objects[: len(objects) * 3 // 4]
+    data: dict[str, Any] = {
+        "version": VERSION, "head": artifact.head, "base": artifact.base, "complete": artifact.complete,
+        "unchecked": [_clean(reason)[:1_000] for reason in artifact.unchecked[:50]],
+        "existing": sorted(artifact.existing)[:MAX_EXISTING], "findings": [],
+    }  # fmt: skip
+    room = MAX_BYTES - len(json.dumps(data, indent=1)) - 10
+    for finding in sorted(artifact.findings, key=lambda finding: -finding.level)[:MAX_FINDINGS]:
+        one = _finding_object(finding)
+        room -= len(json.dumps([[one]], indent=1))
+        if room < 0:
+            break
+        data["findings"].append(one)
+    return json.dumps(data, indent=1, ensure_ascii=True) + "\n"
 
 
 def read_artifact(path: str, head: str, rules: Collection[str]) -> Artifact:
-    """The artifact in a file, or in a folder under its usual name; it must be about ``head``, and of rules that exist. Raises ``ArtifactError``."""
+    """The artifact in a file, or in a folder under its usual name; it must be about ``head``, and of rules that exist. Raises
+    ``ArtifactError``."""
     data = _load(path)
     _validate(data)
     if data["head"] != head:
@@ -129,7 +132,10 @@ def _fix_object(fix: Fix | None) -> dict[str, Any] | None:
     if fix is None or not fix.safe or len(fix.replacements) > 50 or any(len(item.text) > 20_000 for item in fix.replacements):
         return None
     fields = ("path", "line", "column", "end_line", "end_column", "text")
-    return {"title": _clean(fix.title)[:1_000], "replacements": [{name: _plain(item, name) for name in fields} for item in fix.replacements]}
+    return {
+        "title": _clean(fix.title)[:1_000],
+        "replacements": [{name: _plain(item, name) for name in fields} for item in fix.replacements],
+    }
 
 
 def _plain(item: Replacement, name: str) -> Any:

@@ -1,7 +1,7 @@
 """The GitHub API as the review needs it, over PyGithub's requester. The only module that speaks HTTP.
 
-Nothing is retried blindly: after a write whose outcome is not known the caller looks at what is there first. Limits are waited for, within a
-budget. A token is never part of a text that leaves this module.
+Nothing is retried blindly: after a write whose outcome is not known the caller looks at what is there first. Limits are waited for, within
+a budget. A token is never part of a text that leaves this module.
 """
 
 from __future__ import annotations
@@ -123,13 +123,16 @@ class GitHub:
 
     # --- one request ---
 
-    def request(self, verb: str, path: str, *, query: Mapping[str, Any] | None = None, body: Any = None) -> tuple[Mapping[str, Any], Any]:
-        """Headers and data of an answer. Rate limits are waited for; what only reads is repeated after a fault. Raises ``ApiError``."""
-        reading = verb == "GET"
+    def request(
+        self, verb: str, path: str, *, query: Mapping[str, Any] | None = None, body: Any = None, reads: bool = False
+    ) -> tuple[Mapping[str, Any], Any]:
+        """Headers and data of an answer. Rate limits are waited for; what only reads is repeated after a fault (``reads`` says that a POST
+        only reads). Raises ``ApiError``."""
+        reads = reads or verb == "GET"
         attempt = 0
         while True:
             attempt += 1
-            if not reading:
+            if not reads:
                 self._slowly()
             try:
                 return self._once(verb, path, query, body)
@@ -140,7 +143,7 @@ class GitHub:
                 self._wait(limit.seconds)
             except ApiError as error:
                 # PATCH, PUT and DELETE have the same outcome however often they come.
-                if error.kind != "unknown" or verb == "POST" or attempt >= ATTEMPTS:
+                if error.kind != "unknown" or (verb == "POST" and not reads) or attempt >= ATTEMPTS:
                     raise
                 self._wait(float(2**attempt))
 
@@ -335,7 +338,8 @@ class GitHub:
 
     def _graphql(self, query: str, variables: Mapping[str, Any]) -> dict[str, Any]:
         """The data of a GraphQL answer, which may be an error with status 200. Raises ``ApiError``."""
-        _, answer = self.request("POST", self._github.requester.graphql_url, body={"query": query, "variables": variables})
+        body = {"query": query, "variables": variables}
+        _, answer = self.request("POST", self._github.requester.graphql_url, body=body, reads=query is _THREADS)
         errors = answer.get("errors") if isinstance(answer, dict) else None
         if errors or not isinstance(answer, dict) or not isinstance(answer.get("data"), dict):
             said = "; ".join(str(item.get("message", "")) for item in errors if isinstance(item, dict)) if isinstance(errors, list) else ""

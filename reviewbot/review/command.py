@@ -1,6 +1,7 @@
 """The verb ``review``: put what is new in a change on its pull request, or print what would be put there.
 
-A dry run reads git and nothing else. Exit status as for ``check``: 0 nothing at or above ``--fail-on``, 1 findings, 2 bad usage, 3 incomplete,
+A dry run reads git and nothing else. Exit status as for ``check``: 0 nothing at or above ``--fail-on``, 1 findings, 2 bad usage, 3
+incomplete,
 which includes a review that could not be posted.
 """
 
@@ -206,7 +207,10 @@ def _post(
     if outcome.abandoned:
         _log(f"nothing more is posted: {outcome.abandoned}")
     else:
-        _log(f"pull request {number}: {outcome.posted} posted, {outcome.edited} edited, {outcome.deleted} deleted, {outcome.resolved} resolved")
+        _log(
+            f"pull request {number}: {outcome.posted} posted, {outcome.edited} edited, {outcome.deleted} deleted, "
+            f"{outcome.resolved} resolved"
+        )
     return outcome.failed, outcome.summary
 
 
@@ -224,9 +228,7 @@ def _fallback(
     return status if expected else INCOMPLETE
 
 
-def _annotated(
-    means: Means, checked: Checked, items: list[Item], links: Links, head: str, note: str, arguments: argparse.Namespace
-) -> int:
+def _annotated(means: Means, checked: Checked, items: list[Item], links: Links, head: str, note: str, arguments: argparse.Namespace) -> int:
     from reviewbot.report.github import render_github
 
     _say(render_github(_report(checked)))
@@ -351,7 +353,9 @@ def _about_settings(checked: Checked, diff: DiffMap) -> list[Finding]:
         line = error.line
     else:
         return []
-    return [Finding(UNPARSABLE_FILE.name, Level.ERROR, NAME, line, 1, line, 2, f"these settings cannot be used: {message}", subject="settings")]
+    return [
+        Finding(UNPARSABLE_FILE.name, Level.ERROR, NAME, line, 1, line, 2, f"these settings cannot be used: {message}", subject="settings")
+    ]
 
 
 def _settings_note(base: str, diff: DiffMap) -> str:

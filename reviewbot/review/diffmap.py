@@ -49,8 +49,8 @@ class FileDiff:
 class Anchor:
     """Where a finding is shown: ``inline`` on lines of the diff, ``file`` on a changed file, or in the ``summary`` only.
 
-    ``path`` is that of the pull request, so from the top of the repository. ``line`` is the last line, ``start_line`` the first where there is
-    more than one. ``because`` is a changed line that causes the finding, where it is shown elsewhere.
+    ``path`` is that of the pull request, so from the top of the repository. ``line`` is the last line, ``start_line`` the first where
+    there is more than one. ``because`` is a changed line that causes the finding, where it is shown elsewhere.
     """
 
     kind: Literal["inline", "file", "summary"]
@@ -217,5 +217,7 @@ def _cause(finding: Finding, diff: DiffMap) -> Anchor | None:
 
 
 def _changed_related(finding: Finding, diff: DiffMap) -> Site | None:
-    changed = [Site(diff.prefix + other.site.path, other.site.line) for other in finding.related if diff.file(diff.prefix + other.site.path)]
+    changed = [
+        Site(diff.prefix + other.site.path, other.site.line) for other in finding.related if diff.file(diff.prefix + other.site.path)
+    ]
     return changed[0] if changed else None

@@ -21,8 +21,9 @@ class EventError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """``name`` is GitHub's. ``number`` is that of the pull request, where there is one. ``base`` and ``head`` are commits; ``base`` is empty
-    where nothing comes before. ``fork``: the head is in another repository, so the run's token cannot write. ``branch`` is the head's."""
+    """``name`` is GitHub's. ``number`` is that of the pull request, where there is one. ``base`` and ``head`` are commits; ``base`` is
+    empty where nothing comes before. ``fork``: the head is in another repository, so the run's token cannot write. ``branch`` is the
+    head's."""
 
     name: str
     repository: str

@@ -1,7 +1,8 @@
 """Text of a repository inside a comment: it is shown, and never acts.
 
-A comment is written in Markdown that GitHub turns into mentions, links, references, HTML and pictures. Whatever may come from a pull request
-stands in a code span or a fence longer than any run of backquotes in it; words of a message stay prose only where every character is harmless.
+A comment is written in Markdown that GitHub turns into mentions, links, references, HTML and pictures. Whatever may come from a pull
+request stands in a code span or a fence longer than any run of backquotes in it; words of a message stay prose only where every character
+is harmless.
 """
 
 from __future__ import annotations

@@ -108,7 +108,9 @@ def _check_head(github: GitHub, request: Request) -> None:
     if not pull.open:
         raise _Moved(f"pull request {request.number} is closed")
     if pull.head_sha != request.head:
-        raise _Moved(f"the head of pull request {request.number} moved from {request.head[:10]} to {pull.head_sha[:10]}: its own run reviews it")
+        raise _Moved(
+            f"the head of pull request {request.number} moved from {request.head[:10]} to {pull.head_sha[:10]}: its own run reviews it"
+        )
 
 
 def _state(github: GitHub, number: int) -> PullState:
@@ -226,15 +228,18 @@ def _present(github: GitHub, number: int) -> set[str]:
 
 
 def _blocks(github: GitHub, number: int) -> bool:
-    state = read_state(
-        [], {}, [], github.reviews(number), github.login(), may_write=lambda login: False, thumbs_down=lambda comment: ()
-    )
+    state = read_state([], {}, [], github.reviews(number), github.login(), may_write=lambda login: False, thumbs_down=lambda comment: ())
     return state.blocking is not None
 
 
 def _comment(item: Item, request: Request) -> dict[str, Any]:
     anchor = item.anchor
-    comment: dict[str, Any] = {"path": anchor.path, "body": comment_body(item, request.head, request.links), "line": anchor.line, "side": anchor.side}
+    comment: dict[str, Any] = {
+        "path": anchor.path,
+        "body": comment_body(item, request.head, request.links),
+        "line": anchor.line,
+        "side": anchor.side,
+    }
     if anchor.start_line is not None:
         comment.update(start_line=anchor.start_line, start_side=anchor.side)
     return comment

@@ -54,8 +54,8 @@ def reconcile(
 ) -> Plan:
     """The plan for ``items``, the new findings with the most severe first.
 
-    ``existing`` says whether the head has a finding that is not new. Where the check was not ``complete``, a finding that is missing may still
-    be there, so nothing is called fixed.
+    ``existing`` says whether the head has a finding that is not new. Where the check was not ``complete``, a finding that is missing may
+    still be there, so nothing is called fixed.
     """
     refused_keys = state.refused
     by_fingerprint: dict[str, list[OwnComment]] = {}

@@ -1,7 +1,7 @@
 """What the review knows from one run to the next: hidden markers in its own comments, and what people did with them.
 
-A marker is the last line of a comment. Anybody can write one, so it counts only in comments of the bot's own account; and text of a repository
-cannot end a comment of the bot, since the marker always follows it.
+A marker is the last line of a comment. Anybody can write one, so it counts only in comments of the bot's own account; and text of a
+repository cannot end a comment of the bot, since the marker always follows it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Thread:
 @dataclass(frozen=True, slots=True)
 class OwnComment:
     """A comment of the bot about one finding. ``outdated`` where its line is no longer in the diff; ``refused`` where somebody with write
-    access resolved it while it was open, or gave it a thumbs-down. ``unseen``: when it was called fixed, nobody could tell whether its thread
-    had been resolved before."""
+    access resolved it while it was open, or gave it a thumbs-down. ``unseen``: when it was called fixed, nobody could tell whether its
+    thread had been resolved before."""
 
     id: int
     fingerprint: str
@@ -166,7 +166,16 @@ def _own_comment(
     outdated = item.get("subject_type") != "file" and item.get("line") is None
     commit = marker.get("sha", "")
     return OwnComment(
-        item["id"], marker["fp"], commit if _COMMIT.match(commit) else "", state, refused, unseen, outdated, replied, thread, item.get("body") or ""
+        item["id"],
+        marker["fp"],
+        commit if _COMMIT.match(commit) else "",
+        state,
+        refused,
+        unseen,
+        outdated,
+        replied,
+        thread,
+        item.get("body") or "",
     )
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -64,11 +63,13 @@ class Reviewed:
 
     def __call__(
         self, *argv: str, files: Mapping[str, str] = FILES, base: Mapping[str, str] = {}, rights: frozenset[str] | None = None,
-        fork: bool = False, crash: bool = False,
+        fork: bool = False, crash: bool = False, again: bool = False,
     ) -> tuple[int, str, str]:  # fmt: skip
-        base_commit, head = self.prepare(files, base, rights, fork)
+        base_commit, head = (self.base, self.double.pulls[1].head) if again else self.prepare(files, base, rights, fork)
         repo = {"full_name": "stranger/recipes" if fork else REPOSITORY}
-        event = {"pull_request": {"number": 1, "head": {"sha": head, "ref": "topic", "repo": repo}, "base": {"sha": base_commit, "ref": "main"}}}
+        event = {
+            "pull_request": {"number": 1, "head": {"sha": head, "ref": "topic", "repo": repo}, "base": {"sha": base_commit, "ref": "main"}}
+        }
         if crash:
             known = cli._known_rules()
             self.monkeypatch.setattr(cli, "_known_rules", lambda: {**known, "crashes": module("crashes", _crashes)})
@@ -92,7 +93,14 @@ class Reviewed:
         path = self.root / "artifact"
         path.mkdir(exist_ok=True)
         (path / "reviewbot-findings.json").write_text(text)
-        event = {"workflow_run": {"head_sha": head, "head_branch": "topic", "head_repository": {"full_name": "stranger/recipes"}, "pull_requests": []}}
+        event = {
+            "workflow_run": {
+                "head_sha": head,
+                "head_branch": "topic",
+                "head_repository": {"full_name": "stranger/recipes"},
+                "pull_requests": [],
+            }
+        }
         with served(self.double, api_prefix) as api:
             step = self.environment(api, event, "workflow_run")
             status, out, _ = self.run(step, "--artifact-in", str(path))
@@ -104,7 +112,6 @@ def reviewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     known = {own.name: own for own in OWN_RULES} | {"bad-word": module("bad-word", marks)}
     monkeypatch.setattr(cli, "_known_rules", lambda: known)
     monkeypatch.setattr(client, "PACE", 0.0)
-    logging.getLogger("github").setLevel(logging.DEBUG)
     made = Reviewed(tmp_path, monkeypatch, capsys)
     yield made
     assert "secret-token" not in made.everything

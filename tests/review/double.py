@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ class Fault:
 # --- the description -----------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=None)
+@cache
 def _validator(call: str, part: str) -> Any:
     schema: Any = _DESCRIPTION["calls"][call]
     for name in part.split("."):
@@ -98,7 +98,7 @@ def _validator(call: str, part: str) -> Any:
     return None if schema is None else jsonschema_rs.validator_for({"schemas": _DESCRIPTION["schemas"], **schema})
 
 
-@lru_cache(maxsize=None)
+@cache
 def _minimal_text(name: str) -> str:
     return json.dumps(_minimal({"$ref": f"#/schemas/{name}"}, ()))
 
@@ -129,7 +129,11 @@ def _minimal(schema: Any, inside: tuple[str, ...]) -> Any:
     if isinstance(kind, list):
         return None if "null" in kind else _minimal({**schema, "type": kind[0]}, inside)
     if kind == "object":
-        return {name: _minimal(schema["properties"][name], inside) for name in schema.get("required", []) if name in schema.get("properties", {})}
+        return {
+            name: _minimal(schema["properties"][name], inside)
+            for name in schema.get("required", [])
+            if name in schema.get("properties", {})
+        }
     return {"string": "", "integer": 1, "number": 1, "boolean": False, "array": []}[kind]
 
 
@@ -174,9 +178,12 @@ class _Answer(Exception):
 
 
 class GitHubDouble:
-    """``rights`` are those of the token; ``writers`` may write to the repository; ``clock`` is in seconds and moves when the client waits."""
+    """``rights`` are those of the token; ``writers`` may write to the repository; ``clock`` is in seconds and moves when the client
+    waits."""
 
-    def __init__(self, *, login: str = BOT, rights: frozenset[str] = frozenset({"pull-requests:write"}), writers: tuple[str, ...] = ("maintainer",)) -> None:
+    def __init__(
+        self, *, login: str = BOT, rights: frozenset[str] = frozenset({"pull-requests:write"}), writers: tuple[str, ...] = ("maintainer",)
+    ) -> None:
         self.login = login
         self.rights = rights
         self.writers = set(writers)
@@ -221,7 +228,9 @@ class GitHubDouble:
     def reply(self, comment: int, login: str | None, body: str = "Why?") -> int:
         root = self.comments[comment]
         new = self.id()
-        self.comments[new] = Comment(new, login, body, root.path, root.line, root.side, None, root.commit, root.review, root.pull, reply_to=comment)
+        self.comments[new] = Comment(
+            new, login, body, root.path, root.line, root.side, None, root.commit, root.review, root.pull, reply_to=comment
+        )
         return new
 
     def resolve(self, comment: int, login: str | None) -> None:
@@ -270,7 +279,11 @@ class GitHubDouble:
             try:
                 status, headers, data = self._carry_out(verb, path, query, body)
             except _Answer as answer:
-                return answer.status, answer.headers, {"message": answer.message, "documentation_url": "https://docs.github.com/rest", "status": str(answer.status)}
+                return (
+                    answer.status,
+                    answer.headers,
+                    {"message": answer.message, "documentation_url": "https://docs.github.com/rest", "status": str(answer.status)},
+                )
             if fault is not None:
                 return self._fault(fault)
             return status, headers, data
@@ -324,7 +337,9 @@ class GitHubDouble:
     def _limit(self) -> None:
         self.written = [time for time in self.written if time > self.clock - 60]
         if len(self.written) >= self.most_a_minute:
-            raise _Answer(403, "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.", {"retry-after": "60"})
+            raise _Answer(
+                403, "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.", {"retry-after": "60"}
+            )
         self.written.append(self.clock)
 
     def _must_write(self) -> None:
@@ -360,7 +375,11 @@ class GitHubDouble:
 
     def _get_pulls(self, parts: dict[str, str], query: dict[str, str], body: Any) -> tuple[int, Any]:
         owner, _, branch = query.get("head", ":").partition(":")
-        found = [p for p in self.pulls.values() if p.branch == branch and (p.head_repo or "").startswith(owner + "/") and p.state == query.get("state", "open")]
+        found = [
+            p
+            for p in self.pulls.values()
+            if p.branch == branch and (p.head_repo or "").startswith(owner + "/") and p.state == query.get("state", "open")
+        ]
         return 200, [self._pull_data(pull, "pull-request-simple") for pull in found]
 
     def _get_commits_commit_sha_pulls(self, parts: dict[str, str], query: Any, body: Any) -> tuple[int, Any]:
@@ -471,7 +490,9 @@ class GitHubDouble:
         self._must_write()
         comment = self._comment(parts)
         assert comment.login == self.login, "somebody else's comment is deleted"
-        assert not any(other.reply_to == comment.id and other.login != self.login for other in self.comments.values()), "a reply loses its comment"
+        assert not any(other.reply_to == comment.id and other.login != self.login for other in self.comments.values()), (
+            "a reply loses its comment"
+        )
         del self.comments[comment.id]
         return 204, None
 
@@ -531,7 +552,10 @@ class GitHubDouble:
             return {"data": {"repository": {"pullRequest": {"reviewThreads": {"pageInfo": info, "nodes": nodes}}}}}
         assert "esolveReviewThread" in query
         if "contents:write" not in self.rights:
-            return {"data": {"resolveReviewThread": None}, "errors": [{"type": "FORBIDDEN", "message": "Resource not accessible by integration"}]}
+            return {
+                "data": {"resolveReviewThread": None},
+                "errors": [{"type": "FORBIDDEN", "message": "Resource not accessible by integration"}],
+            }
         comment = self.comments[int(variables["thread"].removeprefix("thread-"))]
         comment.resolved = "unresolve" not in query
         comment.resolved_by = self.login if comment.resolved else None
@@ -565,7 +589,13 @@ class GitHubDouble:
 
     def _review_data(self, key: int) -> dict[str, Any]:
         review = self.reviews[key]
-        data = {**minimal("pull-request-review"), "id": key, "user": self._user(review["login"]), "body": review["body"], "state": review["state"]}
+        data = {
+            **minimal("pull-request-review"),
+            "id": key,
+            "user": self._user(review["login"]),
+            "body": review["body"],
+            "state": review["state"],
+        }
         data["commit_id"] = review["commit"]
         return data
 

@@ -47,7 +47,9 @@ class DirectGitHub(GitHub):
 
 
 def finding(name: str, line: int = 2, level: Level = Level.ERROR, path: str = "a.yaml", **more: Any) -> Finding:
-    one = support.finding(path=path, line=line, end_line=more.pop("end_line", line), level=level, subject=name, message=f"{name} is wrong", **more)
+    one = support.finding(
+        path=path, line=line, end_line=more.pop("end_line", line), level=level, subject=name, message=f"{name} is wrong", **more
+    )
     return with_fingerprints([one])[0]
 
 

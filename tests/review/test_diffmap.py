@@ -50,7 +50,10 @@ def test_ranges(changed: tuple[Path, str, str], line: int, end_line: int, end_co
     assert (anchor.kind, anchor.start_line, anchor.line) == (kind, start, last)
 
 
-@pytest.mark.parametrize(("path", "kind"), [("n.yaml", "inline"), ("b.yaml", "summary"), ("bin", "file"), ("d.yaml", "file"), ("run.sh", "file"), (".", "summary")])
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("n.yaml", "inline"), ("b.yaml", "summary"), ("bin", "file"), ("d.yaml", "file"), ("run.sh", "file"), (".", "summary")],
+)
 def test_kinds(changed: tuple[Path, str, str], path: str, kind: str) -> None:
     root, base, head = changed
     assert place(finding("f", 1, path=path), diff_of(root, base, head)).kind == kind
@@ -129,7 +132,9 @@ def test_each_file_is_read_once_and_only_when_asked_for(tmp_path: Path, monkeypa
     head = committed(tmp_path, {f"n{n}.yaml": numbered(9) for n in range(20)})
     asked: list[str | None] = []
     real = Repository.file_diff
-    monkeypatch.setattr(Repository, "file_diff", lambda self, b, h, old, new, **more: asked.append(new) or real(self, b, h, old, new, **more))
+    monkeypatch.setattr(
+        Repository, "file_diff", lambda self, b, h, old, new, **more: asked.append(new) or real(self, b, h, old, new, **more)
+    )
     diff = diff_of(tmp_path, base, head)
     for _ in range(3):
         place(finding("f", 1, path="n3.yaml"), diff)

@@ -21,7 +21,11 @@ EVENTS = Path(__file__).parent / "events"
         ("pull_request_fork.json", "pull_request", Event("pull_request", "bench/recipes", 7, A, B, "stranger/recipes", "main", True)),
         ("pull_request_fork_gone.json", "pull_request_target", Event("pull_request_target", "bench/recipes", 7, A, B, "", "main", True)),
         ("workflow_run.json", "workflow_run", Event("workflow_run", "bench/recipes", None, "", B, "stranger/recipes", "main", True)),
-        ("merge_group.json", "merge_group", Event("merge_group", "bench/recipes", None, A, B, "bench/recipes", "refs/heads/gh-readonly-queue/main/pr-7")),
+        (
+            "merge_group.json",
+            "merge_group",
+            Event("merge_group", "bench/recipes", None, A, B, "bench/recipes", "refs/heads/gh-readonly-queue/main/pr-7"),
+        ),
         ("push.json", "push", Event("push", "bench/recipes", None, A, B, "bench/recipes", "refs/heads/main")),
         ("push_new_branch.json", "push", Event("push", "bench/recipes", None, "", B, "bench/recipes", "refs/heads/topic")),
     ],

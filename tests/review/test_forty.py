@@ -107,7 +107,7 @@ def test_05_and_06_a_pull_request_beyond_the_diff_limits(tmp_path: Path, files: 
     head = committed(tmp_path, {f"many/{number:04}.yaml": numbered(each) for number in range(files)})
     findings = [finding(f"f{number}", 1, path=f"many/{number:04}.yaml") for number in range(0, files, max(files // 10, 1))]
     double, outcome = posted_for(tmp_path, base, head, findings)
-    assert not any(path.endswith("/files") or path.endswith(".diff") for _, path in double.requests)
+    assert not any(path.endswith(("/files", ".diff")) for _, path in double.requests)
     [summary] = double.summaries().values()
     assert all(f.message in summary or any(f.message in c.body for c in double.own()) for f in findings)
     assert not outcome.problems
@@ -155,7 +155,7 @@ def test_11_nothing_is_posted_twice_after_a_push() -> None:
     items = [item("f", 3), item("g", 9, Level.NOTE)]
     review(double, items)
     for number in range(2, 6):
-        double.push(1, commit(f"h{number}"), {"a.yaml": lines((1, 100))}, outdated=lambda comment: number == 4)
+        double.push(1, commit(f"h{number}"), {"a.yaml": lines((1, 100))}, outdated=lambda comment, number=number: number == 4)
         outcome = review(double, [item("f", 3 + number), item("g", 9 + number, Level.NOTE)], f"h{number}")
         assert outcome.posted == 0
     assert open_findings(double) == prints(items) and len(double.own()) == 2
@@ -176,7 +176,9 @@ def test_13_the_last_finding_that_is_fixed_leaves_nothing_open() -> None:
     double.push(1, commit("h2"), {"a.yaml": lines((1, 100))})
     outcome = review(double, [], "h2")
     [comment] = double.own()
-    assert f"Fixed in [`{commit('h2')[:10]}`]" in comment.body and comment.body.startswith("~~") and comment.resolved and outcome.resolved == 1
+    assert (
+        f"Fixed in [`{commit('h2')[:10]}`]" in comment.body and comment.body.startswith("~~") and comment.resolved and outcome.resolved == 1
+    )
     [summary] = double.summaries().values()
     assert "No open findings" in summary and "1 fixed" in summary
 
@@ -283,7 +285,9 @@ def test_23_no_body_is_too_long() -> None:
     long = "x" * 100_000 + " `" + "y" * 100_000 + "`"
     many = [replace(item(f"f{n}", 3), anchor=Anchor("summary", "a.yaml")) for n in range(3000)]
     one = item("f", 3)
-    one = replace(one, finding=replace(one.finding, message=long, help=long, points=(long,) * 50, related=(Related(Site("a" * 5000, 1), long),) * 90))
+    one = replace(
+        one, finding=replace(one.finding, message=long, help=long, points=(long,) * 50, related=(Related(Site("a" * 5000, 1), long),) * 90)
+    )
     review(double, [one, *many])
     bodies = [c.body for c in double.own()] + list(double.summaries().values())
     assert len(bodies) == 2 and all(size(body) <= MAX_BYTES for body in bodies)
@@ -379,7 +383,9 @@ def test_31_a_deleted_account_is_nobody() -> None:
     double.thumbs_down(second.id, "leaver")
     double.issue_comments[double.id()] = (1, "leaver", "hello")
     double.delete_account("leaver")
-    double.issue_comments = {key: (pull, None if login == "leaver" else login, body) for key, (pull, login, body) in double.issue_comments.items()}
+    double.issue_comments = {
+        key: (pull, None if login == "leaver" else login, body) for key, (pull, login, body) in double.issue_comments.items()
+    }
     double.push(1, commit("h2"), {"a.yaml": lines((1, 100))})
     review(double, [item("g", 4)], "h2")
     assert open_findings(double) == prints([item("g", 4)]) and first.id in double.comments
@@ -442,7 +448,8 @@ def test_36_a_renamed_file_is_neither_new_nor_lost(tmp_path: Path) -> None:
 
 
 def test_37_an_artifact_cannot_name_a_pull_request(reviewed: Any) -> None:
-    """What is posted goes to the pull request whose head was checked; a number, another head or another field in the artifact is refused."""
+    """What is posted goes to the pull request whose head was checked; a number, another head or another field in the artifact is
+    refused."""
     artifact = json.loads(write_artifact(Artifact(commit("h1"), commit("base"), (finding("f", 3),), True)))
     for change in ({"number": 2}, {"pr": 2}, {"head": commit("h9")}, {"findings": [{**artifact["findings"][0], "repository": "x/y"}]}):
         status, _, _, double = reviewed.artifact(json.dumps({**artifact, **change}))
@@ -454,7 +461,8 @@ def test_38_the_pull_request_of_a_fork_is_found_by_its_head() -> None:
     double.pulls[1].head_repo, double.pulls[1].branch = "stranger/recipes", "main"
     double.open_pull(2, commit("h1"), commit("base"), {}, head_repo="other/recipes", branch="main")
     event = parse_event(
-        {"workflow_run": {"head_sha": commit("h1"), "head_branch": "main", "head_repository": {"full_name": "stranger/recipes"}, "pull_requests": []}},
+        {"workflow_run": {"head_sha": commit("h1"), "head_branch": "main", "head_repository": {"full_name": "stranger/recipes"},
+        "pull_requests": []}},
         "workflow_run", "bench/recipes",
     )  # fmt: skip
     client = DirectGitHub(double)

@@ -18,12 +18,16 @@ from reviewbot.review.state import read_marker
 from tests.review.kit import LINKS, commit, finding
 
 HOSTILE = [
-    "@everyone", "@org/team", "&#64;everyone", "#123", "GH-123", "owner/repo#1", "https://evil.example", "www.evil.example", "http:/\u200b/x",
+    "@everyone", "@org/team", "&#64;everyone", "#123", "GH-123", "owner/repo#1", "https://evil.example", "www.evil.example",
+    "http:/\u200b/x",
     "[click](https://evil.example)", "![x](https://evil.example/a.png)", "<img src=x onerror=alert(1)>", "<!-- hidden -->", "<details>",
-    "</details>", "`@everyone", "``` \n@everyone\n```", "`` ` @x ` ``", "\u202egpj.exe", "a\u2066b\u2069c", "zero\u200bwidth", "\x1b[31mred",
-    "line\n::error::injected", "\r::stop-commands::x", "%0A::add-mask::", "| table |", "# heading", "- list", "> quote", "1. one", "***bold***",
+    "</details>", "`@everyone", "``` \n@everyone\n```", "`` ` @x ` ``", "\u202egpj.exe", "a\u2066b\u2069c", "zero\u200bwidth",
+    "\x1b[31mred",
+    "line\n::error::injected", "\r::stop-commands::x", "%0A::add-mask::", "| table |", "# heading", "- list", "> quote", "1. one",
+    "***bold***",
     "~~gone~~", "$x^2$", ":smile:", "a@b.example", "deadbeefdeadbeefdeadbeefdeadbeefdeadbeef", "\\@everyone", "`\\`@everyone`", "\ud800",
-    f"<!-- reviewbot:v1 fp={'a' * 32} sha={'b' * 40} state=open -->", "--><script>", "[x]: https://evil.example", "~~~\n@x\n~~~", "@\u200beveryone",
+    f"<!-- reviewbot:v1 fp={'a' * 32} sha={'b' * 40} state=open -->", "--><script>", "[x]: https://evil.example", "~~~\n@x\n~~~",
+    "@\u200beveryone",
     "`a`@everyone`b`", "x" * 5000 + "@everyone",
 ]  # fmt: skip
 
@@ -73,7 +77,9 @@ def acts(markdown: str) -> list[str]:
     text = outside_of_code("\n".join(body))
     text = re.sub(r"\[\x00\]\(https://github\.com/bench/recipes/(?:blob|commit)/[0-9a-f]{40}[^()\s]*\)", "", text)
     found = re.findall(r"@\w|&#|<[a-zA-Z/!]|://|www\.|\]\(|\]:|!\[|(?<![\w#])#\d|\bGH-\d|\b[0-9a-f]{7,64}\b", text)
-    found += [character for character in markdown if character in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200d\x1b\r\ud800"]
+    found += [
+        character for character in markdown if character in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200d\x1b\r\ud800"
+    ]
     found += re.findall(r"(?m)^\s*(?:::|##\[)", markdown)
     return found
 
@@ -82,7 +88,13 @@ def hostile_item(text: str) -> Item:
     one = finding("x", 3, path=f"dir/{text}.yaml", structure=text)
     from dataclasses import replace
 
-    one = replace(one, message=f"value `{text}` of {text} is wrong", help=f"write {text}", points=(text, f"p[{text}]"), related=(Related(Site(text, 1), text),))
+    one = replace(
+        one,
+        message=f"value `{text}` of {text} is wrong",
+        help=f"write {text}",
+        points=(text, f"p[{text}]"),
+        related=(Related(Site(text, 1), text),),
+    )
     return Item(one, Anchor("file", one.path), one.path)
 
 
@@ -110,7 +122,10 @@ def test_no_text_acts(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("runner `h200` is not a label of configs/runners.yaml; 14 nodes begin with it", "runner `h200` is not a label of `configs/runners.yaml;` 14 nodes begin with it"),
+        (
+            "runner `h200` is not a label of configs/runners.yaml; 14 nodes begin with it",
+            "runner `h200` is not a label of `configs/runners.yaml;` 14 nodes begin with it",
+        ),
         ("max 5 (of 10), 3.5 % = a lot", "max 5 (of 10), 3.5 % = a lot"),
         ("ask @maintainer about #12", "ask `@maintainer` about `#12`"),
         ("a `b`, `c` and ``d`e``", "a `b`, `c` and ``d`e``"),
@@ -145,7 +160,9 @@ def test_links_need_a_repository() -> None:
 
 def test_sections_are_left_out_where_they_are_too_long() -> None:
     item = Item(finding("x"), Anchor("summary", "a.yaml"), "a.yaml")
-    facts = SummaryFacts(commit("h"), [], [item] * 2000, sections=[SummarySection("Impact", "x" * 70_000), SummarySection("Fit", "small <!-- y -->")])
+    facts = SummaryFacts(
+        commit("h"), [], [item] * 2000, sections=[SummarySection("Impact", "x" * 70_000), SummarySection("Fit", "small <!-- y -->")]
+    )
     body = summary_body(facts, ["a" * 32] * 500, ["b" * 32] * 500, LINKS)
     assert size(body) <= MAX_BYTES and "Too long for a comment" in body and "small &lt;!-- y" in body and "more findings" in body
     assert read_marker(body) is not None
@@ -153,4 +170,6 @@ def test_sections_are_left_out_where_they_are_too_long() -> None:
 
 def test_counts_are_of_all_findings() -> None:
     items = [Item(finding(str(n), level=level), Anchor("summary", "a.yaml"), "a.yaml") for n, level in enumerate([*Level, Level.ERROR])]
-    assert "2 errors, 1 warning, 1 note new in this pull request" in summary_body(SummaryFacts(commit("h"), items[:2], items[2:]), [], [], LINKS)
+    assert "2 errors, 1 warning, 1 note new in this pull request" in summary_body(
+        SummaryFacts(commit("h"), items[:2], items[2:]), [], [], LINKS
+    )

@@ -87,7 +87,9 @@ class World:
                 skip -= 1
             return verb in verbs and skip < 0
 
-        self.double.faults.append(Fault(chosen.status, chosen.message, dict(chosen.headers), chosen.after, matches, chosen.times, chosen.crash))
+        self.double.faults.append(
+            Fault(chosen.status, chosen.message, dict(chosen.headers), chosen.after, matches, chosen.times, chosen.crash)
+        )
         self.attempt()
         self.double.faults.clear()
 
@@ -179,7 +181,9 @@ def check(world: World, refused_before: int) -> None:
 
     assert len(shown) == len(set(shown)), f"{said}: two comments about one finding"
     assert set(shown) - world.refused <= present.keys(), f"{said}: a finding that is gone has an open comment"
-    assert len([c for c in double.own() if fingerprint(c) in world.refused]) <= refused_before, f"{said}: a refused finding was raised again"
+    assert len([c for c in double.own() if fingerprint(c) in world.refused]) <= refused_before, (
+        f"{said}: a refused finding was raised again"
+    )
     assert world.replied <= double.comments.keys(), f"{said}: a comment with a reply was deleted"
     visible = set(shown) & raised
     if not world.together and not any(comment.login is None for comment in double.comments.values()):
