@@ -87,9 +87,11 @@ def _removed(context: Context, side: _Side) -> frozenset[str]:
 
 
 def _lacking(context: Context, side: _Side, group: list[_Side], removed: frozenset[str] | None) -> Iterator[Finding]:
+    assert context.changed is not None
     others = [other for other in group if other.path != side.path]
+    settled = [other for other in others if other.path not in context.changed]
+    others = settled if len(settled) >= _LEAST else others  # what was there before says what is usual
     counts = Counter(name for other in others for name in other.settings)
-    # Recipes that lack it as well are no witnesses against this one: a second group of its own is a variant.
     missing = [
         name
         for name, count in counts.most_common()
