@@ -172,8 +172,8 @@ def _fields(sh: Evaluator, parts: Sequence[Part], out: list[str]) -> None:
                 fields.quoted(part.text)
             else:
                 text = part.text
-                if index == 0 and text.startswith("~"):
-                    text = tilde(sh, text)
+                if index == 0 and "~" in text:
+                    text = tilde(sh, text) if text[0] == "~" else _assigned_tilde(sh, text)
                 fields.plain(text)
         elif isinstance(part, Parameter):
             if is_list(part):
@@ -336,6 +336,17 @@ def tilde(sh: Evaluator, value: str) -> str:
     if head == "~+":
         return sh.cwd + slash + rest
     return value
+
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+def _assigned_tilde(sh: Evaluator, value: str) -> str:
+    """``NAME=~/x:~/y`` as an argument: tildes are expanded as in an assignment."""
+    found = _ASSIGNMENT.match(value)
+    if found is None:
+        return value
+    return found.group() + ":".join(tilde(sh, piece) if piece[:1] == "~" else piece for piece in value[found.end():].split(":"))
 
 
 def text(sh: Evaluator, word: Word) -> str:

@@ -752,7 +752,7 @@ class Evaluator:
     def subshell(self, run: Callable[[], None]) -> None:
         """Runs something whose changes to the shell are lost; ``exit`` ends only it."""
         state = self._state()
-        self.traps = {}
+        self.traps = {"ERR": self.traps["ERR"]} if "E" in self.options and "ERR" in self.traps else {}
         try:
             try:
                 run()
@@ -863,8 +863,21 @@ class Evaluator:
 
     def check_errexit(self, line: int) -> None:
         """``set -e`` after a command."""
-        if self.status and "e" in self.options and not self.ignoring:
-            raise Exit(self.status, self.site(line))
+        if self.status and not self.ignoring:
+            if "ERR" in self.traps:
+                self.run_error_trap(line)
+            if "e" in self.options:
+                raise Exit(self.status, self.site(line))
+
+    def run_error_trap(self, line: int) -> None:
+        """``trap ... ERR`` after a command that failed where ``set -e`` would end the script."""
+        text = self.traps.pop("ERR")
+        status, pipe_status = self.status, self.pipe_status
+        try:
+            self.run_here(text, self.site(line))
+        finally:
+            self.traps.setdefault("ERR", text)
+        self.status, self.pipe_status = status, pipe_status
 
     def _simple(self, node: Simple) -> None:
         self.tick(node.line)
@@ -892,8 +905,8 @@ class Evaluator:
             self._redirected(node.redirects, lambda: self.call(argv, node.line))
         else:
             self.call(argv, node.line)
-        if self.status and "e" in self.options and not self.ignoring:
-            raise Exit(self.status, self.site(node.line))
+        if self.status:
+            self.check_errexit(node.line)
 
     def _assignments(self, node: Simple) -> None:
         before = self.substitutions
@@ -1028,6 +1041,7 @@ class Evaluator:
         self.calls.append((function.name, site, place.shown or self.name))
         self.place = function.place
         loops, self.loops = self.loops, 0
+        error_trap = None if "E" in self.options else self.traps.pop("ERR", None)
         try:
             self.execute(function.body)
         except Return as end:
@@ -1041,6 +1055,8 @@ class Evaluator:
                 else:
                     self.variables[name] = old
                 self._export_cache = None
+            if error_trap is not None:
+                self.traps.setdefault("ERR", error_trap)
             self.calls.pop()
             self.positional, self.place, self.line, self.loops = positional, place, line, loops
             self.depth -= 1
@@ -1132,7 +1148,7 @@ class Evaluator:
         words = list(argv[1:])
         options: set[str] = set()
         text: str | None = None
-        command = False
+        command = reading = False
         while words and words[0][:1] in ("-", "+") and len(words[0]) > 1:
             word = words.pop(0)
             if word == "--":
@@ -1142,7 +1158,9 @@ class Evaluator:
                     words.pop(0)
                 continue
             for letter in word[1:]:
-                if letter == "c":
+                if letter == "s":
+                    reading = True
+                elif letter == "c":
                     command = True
                 elif letter == "o" and words:
                     options.add(words.pop(0))
@@ -1156,7 +1174,7 @@ class Evaluator:
             if not is_known(text) and self.alternatives(text) is None and HOLE.sub("", text).strip() == "":
                 return self._program(argv, site)
             return self.run_text(text, site, arguments=words, name=name, options=options)
-        if words and words[0] != "-s":
+        if words and not reading:
             path = self.absolute(words[0])
             if self.files.kind(path) == "missing":
                 self.missing(words[0], argv[0], site)
@@ -1166,7 +1184,7 @@ class Evaluator:
             return self.run_script(path, words[1:], site, options=options, shown=words[0], argv=argv)
         source = self.fds.get(0)
         if isinstance(source, Source) and is_known(source.text):
-            return self.run_text(source.rest(), site, arguments=words[1:], options=options)
+            return self.run_text(source.rest(), site, arguments=words, options=options)
         return self._program(argv, site)
 
     def run_text(self, text: str, site: Site, *, arguments: Sequence[str] = (), stdin: str | None = None, name: str = "bash",
@@ -1232,7 +1250,7 @@ class Evaluator:
             site = place.fixed or Site(place.path, problem.span.line + place.offset)
             self.effects.append(Limit(problem.message, site))
 
-    def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str] | None = None,
+    def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str | None] | None = None,
             background: bool = False, cwd: str | None = None) -> Outcome:
         """See ``protocol.Shell.run``."""
         if not argv:
@@ -1250,7 +1268,10 @@ class Evaluator:
                 self.cwd = cwd
             self.background = self.background or background
             for name, value in (environment or {}).items():
-                self.assign(name, value, site, exported=True, record=False)
+                if value is None:
+                    self.unset(name)
+                else:
+                    self.assign(name, value, site, exported=True, record=False)
             simple = self.context.builtins.get(argv[0])
             if simple is not None and argv[0] in _PURE_BUILTINS:
                 result.append(Outcome(simple(self, list(argv), site)))
@@ -1463,7 +1484,14 @@ class Evaluator:
                 self.fds = fds
                 self.execute(part)
 
-            self.subshell(run)
+            if number == last and "lastpipe" in self.options:
+                fds = self.fds
+                try:
+                    run()
+                finally:
+                    self.fds = fds
+            else:
+                self.subshell(run)
             statuses.append(self.status)
             reasons.append(self.why)
         self.pipe_status = tuple(statuses)
