@@ -35,7 +35,7 @@ from reviewbot.documents.shell_syntax import (
     Word,
 )
 from reviewbot.trace import arithmetic, conditions, expand
-from reviewbot.trace.control import Bound, Break, Continue, Control, Exit, Fork, Return, Stop
+from reviewbot.trace.control import Bound, Break, Continue, Control, Entered, Exit, Fork, Return, Stop
 from reviewbot.trace.effects import Assign, Assume, Edit, Effect, Enter, Exec, Limit, Located, Missing, Submit, Variable
 from reviewbot.trace.environment import Environment
 from reviewbot.trace.files import FileText, LineOrigin
@@ -1270,6 +1270,7 @@ class Evaluator:
         outcome: list[Outcome] = []
         before = len(self.effects)
         background = background or self.background
+        outermost = not self.inside
 
         def body() -> None:
             here = self.environment()
@@ -1306,6 +1307,8 @@ class Evaluator:
             where = self.files.origin(target) or path
             pairs = tuple(f"{host}:{container}" for host, container in mounts)
             self.emit(Enter(where, tuple(argv), by, image, pairs, self.environment(), site))
+            if outermost and not background and self.arms and self.context.stop == "submit":
+                raise Entered(site)  # the path is decided: what the script does is seen to when the path is taken
             content = self.files.read_text(target)
             if content is None and self.files.kind(target) == "missing":
                 self.missing(path, by, site)
@@ -1319,14 +1322,13 @@ class Evaluator:
             self.scripts += 1
             outcome.append(self._child(script, place, path, self._script_arguments(path, argv), None, None, None))
 
-        outer = not self.inside
         aside, self.aside = self.aside, self.aside or background
         try:
             self.subshell(body)
         finally:
             self.aside = aside
         result = outcome[0] if outcome else Outcome(self.status)
-        if outer and not background and self.context.stop == "submit":
+        if outermost and not background and self.context.stop == "submit":
             started = any(isinstance(effect, Exec) and effect.background for effect in self.effects[before:])
             refused = bool(result.status) and not started
             gone = isinstance(self.effects[-1], Missing)
@@ -1809,6 +1811,7 @@ class Evaluator:
             raise Fork(question, 2)
         start = len(self.effects)
         before = self._freeze()
+        marks = self._marks()
         self.arms += 1
         try:
             first_end = self._arm(then)
@@ -1816,17 +1819,24 @@ class Evaluator:
             first_effects = self.effects[start:]
             del self.effects[start:]
             self._thaw(before)
+            second_marks = self._marks()
             second_end = self._arm(other)
         finally:
             self.arms -= 1
         text = self.written(line)
         if _is_refusal(first_end) and not _is_refusal(second_end):
+            if type(second_end) is Entered:
+                self._again(start, before, second_marks, Assume(f"{text}: taken for false", site), other)
+                return
             self.effects.insert(start, Assume(f"{text}: taken for false", site))
             if second_end is not None:
                 raise second_end
             return
         second_effects = self.effects[start:]
         if _is_refusal(second_end) and not _is_refusal(first_end):
+            if type(first_end) is Entered:
+                self._again(start, before, marks, Assume(f"{text}: taken for true", site), then)
+                return
             self._take(start, first, first_effects, Assume(f"{text}: taken for true", site), first_end)
             return
         if self.loops and _ends_poll(first_end) and second_end is None and (self.polling or first.mutations == before.mutations):
@@ -1865,6 +1875,19 @@ class Evaluator:
         self.effects[start:] = [assumption, *effects]
         if end is not None:
             raise end
+
+    def _marks(self) -> tuple[Any, ...]:
+        """What an arm changes beside the state proper, to run it once more exactly as before."""
+        return (self._counts.copy(), self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site, self.exit_message,
+                self._temporaries)
+
+    def _again(self, start: int, before: _Frozen, marks: tuple[Any, ...], assumption: Assume, run: Callable[[], None]) -> None:
+        """Runs an arm that was left where it entered a script, to its end."""
+        self._thaw(before)
+        (self._counts, self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site, self.exit_message,
+         self._temporaries) = marks
+        self.effects[start:] = [assumption]
+        run()
 
     def _arm(self, run: Callable[[], None]) -> Control | None:
         try:
