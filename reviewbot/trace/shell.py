@@ -6,6 +6,7 @@ import posixpath
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from reviewbot.documents.positions import Site
@@ -61,6 +62,7 @@ class Context:
     upstream: Callable[[str, str | None], Tree | None]
     initial: Mapping[str, Variable]
     stop: str
+    declare: Callable[[Evaluator, Declaration], None]
     holes: Holes = field(default_factory=Holes)
     interned: dict[tuple[object, ...], str] = field(default_factory=dict)
     reads: set[str] = field(default_factory=set)
@@ -148,7 +150,10 @@ class Evaluator:
 
     def site(self, line: int) -> Site:
         place = self.place
-        return place.fixed if place.fixed is not None else Site(place.path, line + place.offset)
+        found = place.sites.get(line)
+        if found is None:
+            found = place.sites[line] = place.fixed if place.fixed is not None else Site(place.path, line + place.offset)
+        return found
 
     def written(self, line: int) -> str:
         """The text of a script line, for messages."""
@@ -534,13 +539,16 @@ class Evaluator:
         initial = self.context.initial
         changes: dict[str, Variable | None] = {}
         variables = self.variables
-        for name, found in variables.items():
-            if type(found) is Variable and found.exported and (self.detached or initial.get(name) is not found):
-                changes[name] = found
-        if not self.detached:
-            for name in initial:
-                here = variables.get(name)
-                if type(here) is not Variable or not here.exported:
+        if self.detached:
+            for name, found in variables.items():
+                if type(found) is Variable and found.exported:
+                    changes[name] = found
+        else:
+            for (name, found), was in zip(variables.items(), map(initial.get, variables), strict=True):
+                if found is not was and type(found) is Variable and found.exported:
+                    changes[name] = found
+            for (name, was), here in zip(initial.items(), map(variables.get, initial), strict=True):
+                if (here is not was or not was.exported) and (type(here) is not Variable or not here.exported):
                     changes[name] = None
         self._export_cache = Environment(initial, changes, self.detached)
         return self._export_cache
@@ -1184,7 +1192,7 @@ class Evaluator:
         if self.scripts and not self.inside:
             self.emit(Enter(where, tuple(argv or ("bash", path, *arguments)), "bash", None, (), self.environment(), site))
         script = self.context.parse(content.text, where)
-        place = Place(where, 0, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), shown or path)
+        place = place_of(script, where, shown or path)
         self.scripts += 1
         aside, self.aside = self.aside, self.aside or bool(self.inside)  # only its files and effects can matter to who called it
         try:
@@ -1318,7 +1326,7 @@ class Evaluator:
                 outcome.append(Outcome(None, self.hole(f"output of {where}", site)))
                 return
             script = self.context.parse(content.text, where)
-            place = Place(where, 0, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), path)
+            place = place_of(script, where, path)
             self.scripts += 1
             outcome.append(self._child(script, place, path, self._script_arguments(path, argv), None, None, None))
 
@@ -1378,7 +1386,7 @@ class Evaluator:
         self._nest()
         place, line, positional = self.place, self.line, self.positional
         self.calls.append(("source", site, place.shown or self.name))
-        self.place = Place(where, 0, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), path)
+        self.place = place_of(script, where, path)
         if arguments:
             self.positional = list(arguments)
         if not script.body:
@@ -1397,15 +1405,15 @@ class Evaluator:
         return self.status
 
     def _declaration(self, node: Declaration) -> None:
-        from reviewbot.trace.builtins import declare
-
         self.tick(node.line)
         self.line = node.line
+        declare = self.context.declare
         if node.redirects:
             self._redirected(node.redirects, lambda: declare(self, node))
         else:
             declare(self, node)
-        self.check_errexit(node.line)
+        if self.status:
+            self.check_errexit(node.line)
 
     def _test(self, node: TestCommand) -> None:
         self.tick(node.line)
@@ -1749,10 +1757,11 @@ class Evaluator:
 
     def _any_pattern(self, subject: str, patterns: Sequence[Word]) -> bool | None:
         answer: bool | None = False
+        known = is_known(subject)
         for pattern in patterns:
             static = pattern.static
-            if static is not None and not any(char in "*?[\\+@!" for char in static):
-                one = conditions.equal(self, subject, static)
+            if static is not None and _plain_pattern(static):
+                one = True if subject == static else False if known else conditions.equal(self, subject, static)
             else:
                 one = conditions.like(self, subject, self.pattern_of(pattern))
             if one:
@@ -1916,7 +1925,7 @@ class Evaluator:
             return False
         initial: dict[str, Slot] = before.state[0]
         present = self.variables
-        differing = [name for name, slot in present.items() if old.get(name) is not slot]
+        differing = [name for (name, slot), was in zip(present.items(), map(old.get, present), strict=True) if was is not slot]
         differing.extend(name for name in old if name not in present)
         for name in differing:
             one, two = old.get(name), present.get(name)
@@ -1996,6 +2005,11 @@ class Evaluator:
                 sink.lines = None
 
 
+@lru_cache(maxsize=4096)
+def _plain_pattern(text: str) -> bool:
+    return not any(char in "*?[\\+@!" for char in text)
+
+
 def _site_of(value: str, site: Site | None) -> Site:
     return getattr(value, "site", None) or site or Site("", 1)
 
@@ -2023,6 +2037,22 @@ def _ends_poll(end: Control | None) -> bool:
 
 def _uncertain(effect: Effect) -> Effect:
     return replace(effect, certain=False) if effect.certain else effect
+
+
+_PLACES: dict[tuple[int, str, int, str], tuple[Script, Place]] = {}
+
+
+def place_of(script: Script, path: str, shown: str, offset: int = 0) -> Place:
+    """The place of a script's text; the same object for the same script, whose sites all traces share."""
+    key = (id(script), path, offset, shown)
+    found = _PLACES.get(key)
+    if found is not None and found[0] is script:
+        return found[1]
+    if len(_PLACES) > 5_000:
+        _PLACES.clear()
+    place = Place(path, offset, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), shown)
+    _PLACES[key] = (script, place)
+    return place
 
 
 _REFUSALS: dict[int, tuple[object, bool]] = {}
