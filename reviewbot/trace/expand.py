@@ -253,11 +253,11 @@ def is_list(part: Parameter) -> bool:
     if part.name in ("@", "*"):
         return True
     index = part.index
-    return index is not None and index.static in ("@", "*") and not part.indirect
+    return index is not None and index.text in ("@", "*") and not part.indirect
 
 
 def _star(part: Parameter) -> bool:
-    return part.name == "*" or (part.index is not None and part.index.static == "*")
+    return part.name == "*" or (part.index is not None and part.index.text == "*")
 
 
 def _list_fields(sh: Evaluator, part: Parameter, fields: _Fields) -> None:
@@ -444,7 +444,7 @@ def parameter(sh: Evaluator, part: Parameter) -> str:
     name, op = part.name, part.op
     index = None
     if part.index is not None:
-        if part.length and part.index.static in ("@", "*"):
+        if part.length and part.index.text in ("@", "*"):
             slot = sh.slot(name)
             if isinstance(slot, Array) and slot.open:
                 return sh.hole(f"number of items of {name}", sh.site(part.line), nonempty=True, numeric=True)
