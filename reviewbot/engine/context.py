@@ -69,6 +69,11 @@ class Context:
         """The effective run of every point on every launcher."""
         return tuple(self._build_runs(self.bench))
 
+    @property
+    def unfollowed(self) -> bool:
+        """Whether runs were made and one of them could not be followed to its end."""
+        return "runs" in self.__dict__ and any(run.outcome == "unknown" for run in self.runs)
+
     def lines(self, path: str) -> list[str]:
         """The lines of a file, undecodable bytes replaced; empty where it cannot be read."""
         if path not in self._lines:

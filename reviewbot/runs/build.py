@@ -16,13 +16,15 @@ from reviewbot.documents.yaml import YamlDocument, parse_yaml
 from reviewbot.runs.model import Client, Layer, Run, Server, Setting
 from reviewbot.runs.servers import layers_of, recipe_servers, recipe_setting, script_programs
 from reviewbot.runs.values import setting, shown, united
-from reviewbot.trace.effects import Checkout, Enter, Exec, Missing, OpaqueEdit, Submit
+from reviewbot.trace.effects import Checkout, Enter, Exec, Limit, Missing, OpaqueEdit, Submit
 from reviewbot.trace.files import FileText
 from reviewbot.trace.trace import Trace, TracePath
 from reviewbot.trace.values import Holes
 
 OpaqueKeys = Mapping[str, tuple[str, ...]]
 """Helper file name -> patterns of the keys that it may touch."""
+
+NOTHING = "it ends without starting anything"
 
 
 def build_run(job: Job, trace: Trace, opaque_keys: OpaqueKeys | None = None) -> Run:
@@ -44,7 +46,9 @@ def _telling(paths: tuple[TracePath, ...]) -> list[TracePath]:
 def _path_run(job: Job, path: TracePath, holes: Holes, opaque_keys: OpaqueKeys) -> Run:
     submit = next((effect for effect in path.effects if isinstance(effect, Submit)), None)
     enters = [effect for effect in path.effects if isinstance(effect, Enter)]
-    outcome = "refused" if path.outcome == "ended" else path.outcome
+    outcome, message = path.outcome, path.message
+    if outcome == "ended":
+        outcome, message = _ended(job, path)
     run = Run(
         key=job.point.key,
         point=job.point,
@@ -52,7 +56,7 @@ def _path_run(job: Job, path: TracePath, holes: Holes, opaque_keys: OpaqueKeys) 
         node=job.node,
         launcher=job.launcher,
         outcome=outcome,
-        message=path.message,
+        message=message,
         where=path.where,
         effects=path.effects,
         extra=_extra(path, holes),
@@ -65,6 +69,16 @@ def _path_run(job: Job, path: TracePath, holes: Holes, opaque_keys: OpaqueKeys) 
         return _entered(run, enters, path, holes)
     servers, clients = script_programs((effect for effect in path.effects if isinstance(effect, Exec)), holes)
     return replace(run, servers=tuple(servers), clients=tuple(clients))
+
+
+def _ended(job: Job, path: TracePath) -> tuple[str, str]:
+    """Outcome and message of a path that came to its end and started nothing."""
+    limit = next((effect for effect in path.effects if isinstance(effect, Limit)), None)
+    if limit is not None:
+        return "unknown", limit.text
+    if any(isinstance(effect, Exec) and any(word.endswith(job.launcher) for word in effect.argv) for effect in path.effects):
+        return "unknown", f"{job.launcher} cannot be read"
+    return "refused", path.message or ("" if path.status else NOTHING)
 
 
 def _missing(path: TracePath) -> Missing | None:

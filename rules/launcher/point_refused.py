@@ -25,6 +25,7 @@ from collections.abc import Iterator
 
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
+from reviewbot.runs.build import NOTHING
 from reviewbot.runs.model import Run
 
 RULE = Rule("point-refused", Level.ERROR)
@@ -41,7 +42,7 @@ def check(context: Context) -> Iterator[Finding]:
         said = f": {message}" if message else ""
         yield context.finding(
             RULE,
-            f"the launcher ends with an error for this row{where}{said}",
+            f"the launcher ends with an error for this row{where}{said}" if message != NOTHING else f"the launcher starts nothing for this row{where}",
             run.point.site,
             help="add the case to the launcher, or correct the row",
             touches=runs,

@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 
 from reviewbot.documents.positions import Site
 from reviewbot.engine.context import Context
@@ -94,9 +95,10 @@ def _takes_away(written: str, gets: str) -> bool:
 
 def _number(text: str) -> float | None:
     try:
-        return float(_plain(text).replace("_", ""))
+        number = float(_plain(text).replace("_", ""))
     except ValueError:
         return None
+    return number if isfinite(number) else None
 
 
 def _plain(text: str) -> str:
@@ -110,7 +112,8 @@ def _budget(change: _Change, run: Run, related: list[Related]) -> str:
     if change.key not in ("max_attempts", "interval_seconds") or recipe is None or before is None or after is None:
         return ""
     other = recipe.health_interval if change.key == "max_attempts" else recipe.health_attempts
-    factor = float(other.value) if other is not None and isinstance(other.value, (int, float)) else (10.0 if change.key == "max_attempts" else 180.0)
+    written = _number(str(other.value)) if other is not None else None
+    factor = written if written is not None else (10.0 if change.key == "max_attempts" else 180.0)
     unit = f" at {factor:g} s" if change.key == "max_attempts" else f" x {factor:g}"
     text = f": {duration(before * factor)} becomes {duration(after * factor)}{unit}"
     limit = _engine_limit(run)
