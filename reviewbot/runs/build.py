@@ -185,7 +185,10 @@ def _model_path(recipe: Recipe, text: FileText, cluster: ClusterFile | None, clu
     target = cluster.model_paths.get(written.value)
     if target is None:
         return written
-    return Setting((str(target.value),), False, written.layers + layers_of(cluster_text, target.line))
+    layers = written.layers + layers_of(cluster_text, target.line)
+    if "\ufffd" in str(target.value):  # what a script wrote there is not known
+        return Setting((), True, layers)
+    return Setting((str(target.value),), False, layers)
 
 
 def _extra(path: TracePath, holes: Holes) -> dict[str, Setting]:

@@ -31,6 +31,7 @@ from reviewbot.engine.context import Context
 from reviewbot.engine.durations import duration
 from reviewbot.engine.model import Finding, Level, Related, Rule
 from reviewbot.runs.model import Run
+from reviewbot.trace.values import is_known
 
 RULE = Rule("recipe-value-overridden", Level.WARNING)
 
@@ -80,6 +81,8 @@ def _changes(run: Run) -> Iterator[_Change]:
         written = _PAIR.match(origin.by[0][1] or "")
         gets = _PAIR.match(lines[index])
         if written is None or gets is None or written["key"] != gets["key"] or written["key"] in _LABELS:
+            continue
+        if not is_known(gets["value"]):
             continue
         if written["value"] != gets["value"] and _takes_away(written["value"], gets["value"]):
             yield _Change(origin.site, origin.by[-1][0], written["key"], written["value"], gets["value"])
