@@ -13,10 +13,10 @@ from fractions import Fraction
 
 # A sentence with one of these speaks of something else than the value beside it: another version, a supposition, a comparison.
 _HEDGE = re.compile(
-    r"\b(mirrors?|same|like|unlike|vs\.?|versus|instead|previous(ly)?|formerly|old|used to|was|were|had|sibling|other|others|than|upstream|originally|"
-    r"copied|based on|except|if|when|unless|whenever|would|could|should|might|may|cannot|can't|fails?|failed|hang|hangs|oom|ooms|crash(es)?|rejects?|"
-    r"rejected|bumps?|bumped|raised?|lowered?|reduced?|from|before|after|until|default(s)?|e\.g|for example|instance|todo|fixme|not|never|no longer|without|"
-    r"either|or|up to|at least|at most|per|every|both)\b",
+    r"\b(mirrors?|same|like|unlike|vs\.?|versus|instead|previous(ly)?|formerly|old|used to|was|were|had|sibling|other|others|than|"
+    r"upstream|originally|copied|based on|except|if|when|unless|whenever|would|could|should|might|may|cannot|can't|fails?|failed|"
+    r"hang|hangs|oom|ooms|crash(es)?|rejects?|rejected|bumps?|bumped|raised?|lowered?|reduced?|from|before|after|until|default(s)?|"
+    r"e\.g|for example|instance|todo|fixme|not|never|no longer|without|either|or|up to|at least|at most|per|every|both)\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^.!?;\n]+(?:\.(?=\d)[^.!?;\n]+|\.(?=\w)[^.!?;\n]*)*[.!?;]?")
@@ -30,7 +30,10 @@ _ROLE_COUNT = re.compile(
 )
 _NODES_OF = re.compile(r"^\W*Nodes:")
 _BARE_END = re.compile(r"\s*(?:$|[+,;.)(:/]|and\b)")
-_ROLE_PARALLEL = re.compile(rf"(?:(?<![\w.])(?P<count>\d{{1,9}})\s?x\s+)?(?<![\w-])(?P<parallel>(?:DEP|TEP|TP)\s*=?\s*\d{{1,9}})\s+{_ROLE}\b(?!\s+nodes?)")
+_ROLE_PARALLEL = re.compile(
+    rf"(?:(?<![\w.])(?P<count>\d{{1,9}})\s?x\s+)?"
+    rf"(?<![\w-])(?P<parallel>(?:DEP|TEP|TP)\s*=?\s*\d{{1,9}})\s+{_ROLE}\b(?!\s+nodes?)"
+)
 _TOTALS = re.compile(r"(?<![\w.])(?P<nodes>\d{1,9})\s+nodes?\s*/\s*(?P<gpus>\d{1,9})\s+GPUs?\b")
 _CONCURRENCY = re.compile(r"(?<![\w-])conc(?:urrency)?\s?=\s?(?P<value>\d{1,9})(?![\w.-])")
 _ONE_PARALLEL = re.compile(r"(?P<name>D?EP|TEP|TP|PP|DCP|PCP|DP)\s*=?\s*(?P<value>\d{1,9})|(?P<switch>no-dp-attn|dp-attn)")
@@ -38,8 +41,9 @@ _ONE_PARALLEL = re.compile(r"(?P<name>D?EP|TEP|TP|PP|DCP|PCP|DP)\s*=?\s*(?P<valu
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """``name`` is what is claimed (``workers``, ``tp``, ``ep``, ``pp``, ``dep``, ``tep``, ``dp``, ``dp-attn``, ``nodes``, ``gpus``, ``concurrency``), ``role`` of
-    which server (``prefill``, ``decode`` or ``""`` for the whole run), ``value`` the number (1 and 0 for switches); ``start``/``end`` are offsets.
+    """``name`` is what is claimed (``workers``, ``tp``, ``ep``, ``pp``, ``dep``, ``tep``, ``dp``, ``dp-attn``, ``nodes``, ``gpus``,
+    ``concurrency``), ``role`` of which server (``prefill``, ``decode`` or ``""`` for the whole run), ``value`` the number (1 and 0 for
+    switches); ``start``/``end`` are offsets.
     ``short`` marks workers written as ``1P2D``, which some count in nodes."""
 
     name: str
@@ -110,8 +114,14 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
 # Names that cannot be ordinary words: an environment variable with an underscore, a flag or key with a dash or an underscore.
 _KEY = r"[`'\"]?(?:--)?(?P<key>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+)[`'\"]?"
 _ABSENT = re.compile(rf"^\s*[-*]?\s*No\s+(?:explicit\s+|need\s+for\s+|)(?:{_KEY})\s*(?P<end>[:;,.—–]|--|-\s|$)")
-_INSTEAD = re.compile(r"^\s*[`'\"]?(?P<is>-?\d{1,9}(?:\.\d{1,9})?)[`'\"]?,?\s+(?:not|rather than|instead of)\s+[`'\"]?(?P<other>-?\d{1,9}(?:\.\d{1,9})?)[`'\"]?(?![\w.%])")
-_KEY_VALUE = re.compile(rf"(?<![\w/$.{{-]){_KEY}\s?(?:=|:\s)\s?[`'\"]?(?P<value>-?\d{{1,9}}(?:\.\d{{1,9}})?|true|false|none|null)[`'\"]?(?![\w.-]|\s?[/*x×])")
+_INSTEAD = re.compile(
+    r"^\s*[`'\"]?(?P<is>-?\d{1,9}(?:\.\d{1,9})?)[`'\"]?,?\s+(?:not|rather than|instead of)\s+"
+    r"[`'\"]?(?P<other>-?\d{1,9}(?:\.\d{1,9})?)[`'\"]?(?![\w.%])"
+)
+_KEY_VALUE = re.compile(
+    rf"(?<![\w/$.{{-]){_KEY}\s?(?:=|:\s)\s?"
+    rf"[`'\"]?(?P<value>-?\d{{1,9}}(?:\.\d{{1,9}})?|true|false|none|null)[`'\"]?(?![\w.-]|\s?[/*x×])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +187,8 @@ _FACTOR = re.compile(r"(?P<sign>[x×*/])?\s?(?P<number>\d{1,9}(?:\.\d{1,9})?)\s?
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """``left = right`` in a comment: ``result`` is what the left side is, in the unit of the right one; ``stated`` what the comment says."""
+    """``left = right`` in a comment: ``result`` is what the left side is, in the unit of the right one; ``stated`` what the
+    comment says."""
 
     text: str
     result: Fraction
@@ -217,7 +228,8 @@ def arithmetic(text: str) -> list[Arithmetic]:
                 continue
             if timed > 1 or (timed == 1) != (unit != ""):
                 continue  # units that do not match are prose, not arithmetic
-            found.append(Arithmetic(match.group(), value / _UNITS[unit], Fraction(match["right"]), tuple(factors), match.start(), match.end()))
+            result, stated = value / _UNITS[unit], Fraction(match["right"])
+            found.append(Arithmetic(match.group(), result, stated, tuple(factors), match.start(), match.end()))
     return found
 
 

@@ -26,7 +26,8 @@ Progress = Callable[[str, int, int], None]  # what is being done, how far, of ho
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a check found. ``incomplete`` where a file could not be read, a launcher not be followed, or a rule crashed; ``ignored`` counts those hidden by comments."""
+    """What a check found. ``incomplete`` where a file could not be read, a launcher not be followed, or a rule crashed;
+    ``ignored`` counts those hidden by comments."""
 
     findings: tuple[Finding, ...]
     incomplete: bool

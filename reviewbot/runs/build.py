@@ -205,7 +205,8 @@ def _merged(runs: list[Run]) -> Run:
     first = runs[0]
     same_text = all(run.text == first.text for run in runs)
     same_shape = all(
-        [(server.role, server.engine) for server in run.servers] == [(server.role, server.engine) for server in first.servers] for run in runs
+        [(server.role, server.engine) for server in run.servers] == [(server.role, server.engine) for server in first.servers]
+        for run in runs
     )
     servers = tuple(_united_server([run.servers[index] for run in runs]) for index in range(len(first.servers))) if same_shape else ()
     return replace(

@@ -26,7 +26,9 @@ KNOWN_HELPERS: Mapping[str, tuple[str, ...]] = {
 class Collector:
     """Makes runs for jobs of one bench; keeps what jobs share (parsed scripts, traces, upstream trees)."""
 
-    def __init__(self, tree: Tree, upstreams: Mapping[str, str] | None = None, opaque_helpers: Mapping[str, tuple[str, ...]] | None = None) -> None:
+    def __init__(
+        self, tree: Tree, upstreams: Mapping[str, str] | None = None, opaque_helpers: Mapping[str, tuple[str, ...]] | None = None
+    ) -> None:
         self._tree = tree
         helpers = {path.rpartition("/")[2]: keys for path, keys in (opaque_helpers or {}).items()}
         self._helpers = {**KNOWN_HELPERS, **helpers}

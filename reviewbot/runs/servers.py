@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from reviewbot.bench.model import Recipe, Role, Value
 from reviewbot.catalog.engines import canonical
-from reviewbot.documents.positions import Site
-from reviewbot.documents.yaml import parse_yaml
 from reviewbot.documents.nodes import Mapping as YamlMapping
 from reviewbot.documents.nodes import Node, Scalar
+from reviewbot.documents.positions import Site
+from reviewbot.documents.yaml import parse_yaml
 from reviewbot.runs.engines import Program, recognise
 from reviewbot.runs.flags import Flag, parse_flags
 from reviewbot.runs.model import Client, Layer, Server, Setting

@@ -1,8 +1,8 @@
 """A launcher could not be evaluated
 
 What
-The evaluation of the launcher came to a bound (an endless loop, a text that only grows, an unclosed here-document), or the launcher could not be read. What the
-rows that it serves run is not known, and the check ends with status 3.
+The evaluation of the launcher came to a bound (an endless loop, a text that only grows, an unclosed here-document), or the launcher
+could not be read. What the rows that it serves run is not known, and the check ends with status 3.
 
 Why
 Nothing is reported about these rows, which must not look like a clean result.

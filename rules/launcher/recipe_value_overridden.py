@@ -4,8 +4,9 @@ What
 A launcher edits the recipe before it submits it, and the edit lowers a number or replaces a value that stands in the recipe.
 
 Why
-The file says one thing, the job gets another. A health check cut to half ends a healthy start-up of a large model; whoever reads the recipe looks
-for the cause everywhere else. An edit that raises a number is what such lines are for and is not reported; neither is the job's name.
+The file says one thing, the job gets another. A health check cut to half ends a healthy start-up of a large model; whoever reads the
+recipe looks for the cause everywhere else. An edit that raises a number is what such lines are for and is not reported; neither is the
+job's name.
 
 Example
     # recipe
@@ -58,7 +59,8 @@ def check(context: Context) -> Iterator[Finding]:
         budget = _budget(change, runs[0], related)
         yield context.finding(
             RULE,
-            f"`{change.key}: {change.written}` is written here, but the job gets {change.gets}: {change.by} rewrites it before it submits{budget}",
+            f"`{change.key}: {change.written}` is written here, but the job gets {change.gets}: "
+            f"{change.by} rewrites it before it submits{budget}",
             change.line,
             help=f"let the launcher change only values that are lower than {change.gets}, or take the value out of the recipe"
             if _number(change.gets) is not None

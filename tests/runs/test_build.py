@@ -55,7 +55,8 @@ def test_an_opaque_helper_touches_its_keys_only(tmp_path: Path):
     known = submitted(tmp_path / "a", edit, files=files, opaque_helpers={"utils/rewrite.py": ("max-*",)})
     assert known.servers[0].flags["max-num-seqs"].unknown
     assert known.servers[0].flags["tensor-parallel-size"].value == "8"
-    assert submitted(tmp_path / "b", edit, files=files, opaque_helpers={"utils/rewrite.py": ()}).servers[0].flags["max-num-seqs"].value == "512"
+    nothing = submitted(tmp_path / "b", edit, files=files, opaque_helpers={"utils/rewrite.py": ()})
+    assert nothing.servers[0].flags["max-num-seqs"].value == "512"
 
 
 def test_the_model_is_what_the_cluster_file_says(tmp_path: Path):

@@ -57,5 +57,5 @@ def test_programs(argv: str, kind: str, engine: str, name: str, arguments: list[
 
 
 def test_env_assigns():
-    program = recognise("env -u A B=1 C=2 vllm serve m".split(" "))
+    program = recognise(["env", "-u", "A", "B=1", "C=2", "vllm", "serve", "m"])
     assert (program.engine, list(program.assigned)) == ("vllm", ["B=1", "C=2"])
