@@ -125,7 +125,7 @@ class Session:
         renames = {path: came[digest] for path, digest in gone.items() if digest in came}
         if gone and came:
             try:
-                found = self._parts.renames(str(self.root), base, "HEAD" if head is None else head)
+                found = self._parts.renames(str(self.root), base, "HEAD" if head in (None, ":index") else head)
             except self._parts.errors as error:
                 raise PartsError(str(error)) from None
             renames.update((old, new) for old, new in found.items() if old in gone and new in after)
