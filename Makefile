@@ -37,10 +37,10 @@ lint: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m reviewbot.docs
 
-# Time of a whole check without a cache: of REPO where it is given, of the demo repository otherwise.
+# Time and memory of a check, beside yamllint and shellcheck, with bounds: of REPO where it is given, of the demo repository otherwise.
+# make bench [REPO=/path/to/clone] [SRT_SLURM=/path/to/clone] [BENCH=--cpu]
 bench: $(STAMP)
-	@root="$(if $(REPO),$(REPO),fixtures/demo)"; echo "check of $$root, three times"; \
-	for i in 1 2 3; do ( time $(BIN)/reviewbot -C "$$root" check --no-cache $(UPSTREAM) >/dev/null; ) 2>&1 | grep real; done; true
+	$(BIN)/python tests/bench_check.py $(if $(REPO),"$(REPO)") $(UPSTREAM) $(BENCH)
 
 # A real benchmark repository: make real REPO=/path/to/clone [SRT_SLURM=/path/to/clone]
 real: $(STAMP)

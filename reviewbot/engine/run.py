@@ -120,7 +120,7 @@ def _run_rule(context: Context, module: RuleModule, debug: bool) -> list[Finding
         return findings_of([module], context, debug)[0].get(module.name, [])
     found: list[Finding] = []
     for run in context.runs:
-        found.extend(findings_of([module], NarrowContext(context, (run,)), debug)[0].get(module.name, ()))
+        found.extend(findings_of([module], NarrowContext(context, run), debug)[0].get(module.name, ()))
     return found
 
 
