@@ -1,11 +1,12 @@
 """Reads flags and environment variables of engine releases out of their packages, and writes ``engine_names.json``.
 
     pip download --no-deps --only-binary :all: -d DIR sglang==0.5.17 ai-dynamo==1.3.1
-    pip download --no-deps --no-binary :all: --no-build-isolation --no-clean vllm==0.27.1     # the unpacked sdist stays in the temporary folder
+    pip download --no-deps --no-binary :all: --no-build-isolation --no-clean vllm==0.27.1  # leaves the unpacked sdist behind
     python -m reviewbot.catalog.extract DIR/sglang-0.5.17-*.whl DIR/ai_dynamo-1.3.1-*.whl vllm-0.27.1/
 
-Each argument is a wheel, an sdist or an unpacked package whose name begins with ``name-version``. Sources are parsed with libcst, since they may be written for a
-newer Python than the one that runs this; nothing of them is imported. The file holds ranges of releases and not one list a release.
+Each argument is a wheel, an sdist or an unpacked package whose name begins with ``name-version``. Sources are parsed with libcst, since
+they may be written for a newer Python than the one that runs this; nothing of them is imported. The file holds ranges of releases and not
+one list a release.
 """
 
 from __future__ import annotations
@@ -106,7 +107,11 @@ def _wanted(engine: str, name: str) -> bool:
     if engine == "sglang":
         return name in ("sglang/srt/server_args.py", "sglang/srt/environ.py") or name.startswith("sglang/srt/arg_groups/fields/")
     folder, _, file = name.rpartition("/")
-    return name in ("vllm/envs.py", "vllm/engine/arg_utils.py") or folder == "vllm/config" or (folder.startswith("vllm/entrypoints") and file in _VLLM_CLI)
+    return (
+        name in ("vllm/envs.py", "vllm/engine/arg_utils.py")
+        or folder == "vllm/config"
+        or (folder.startswith("vllm/entrypoints") and file in _VLLM_CLI)
+    )
 
 
 _VLLM_CLI = ("cli_args.py", "serve.py")

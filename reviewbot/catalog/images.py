@@ -1,7 +1,8 @@
 """Which release of which engine a container image holds, by its tag.
 
-Only tags whose meaning is settled are read: release tags (``v0.21.0-cu130``), nightly builds with a day, ROCm builds with a day, and Dynamo's runtimes, whose
-package names the release of the engine that it is built for. A tag with a commit, or one that somebody made up, says nothing.
+Only tags whose meaning is settled are read: release tags (``v0.21.0-cu130``), nightly builds with a day, ROCm builds with a day, and
+Dynamo's runtimes, whose package names the release of the engine that it is built for. A tag with a commit, or one that somebody made up,
+says nothing.
 """
 
 from __future__ import annotations
@@ -22,31 +23,42 @@ _ENGINES = {
     "rocm/sgl-dev": "sglang",
 }
 _RUNTIMES = {"vllm-runtime": "vllm", "sglang-runtime": "sglang"}
-# What may follow a release in a tag without making it another build of the engine: platforms, CUDA and ROCm, GPU families, operating systems.
-_PLATFORM = re.compile(r"-(?:cu\d[\w.]*|cuda[\d.]*|rocm\d*|mi\d\w*|amd64|arm64|aarch64|x86_64|ubuntu\d+|runtime|devel|slim|base|xeon|b\d+|h\d+|gb\d+)(?=-|$)")
+# What may follow a release in a tag without making it another build of the engine: platforms, CUDA, ROCm, GPU families, systems.
+_PLATFORM = re.compile(
+    r"-(?:cu\d[\w.]*|cuda[\d.]*|rocm\d*|mi\d\w*|amd64|arm64|aarch64|x86_64|ubuntu\d+|runtime|devel|slim|base|xeon|b\d+|h\d+|gb\d+)(?=-|$)"
+)
 
 
 def window_of_image(image: str, engine: str) -> Window | None:
-    """The releases of ``engine`` that ``image`` can hold; ``None`` where its name does not tell."""
+    """The releases of ``engine`` that ``image`` can hold; ``None`` where its name does not tell, or they were not read."""
+    return _read(image, engine)[0]
+
+
+def tells_release(image: str, engine: str) -> bool:
+    """Whether the name of ``image`` tells a release of ``engine``, be it one that was read or not."""
+    return _read(image, engine)[1]
+
+
+def _read(image: str, engine: str) -> tuple[Window | None, bool]:
     reference = image.strip().removeprefix("docker://").replace("#", "/").partition("@")[0]
     path, colon, tag = reference.rpartition(":")
     names = names_of(engine)
     if not colon or "/" in tag or names is None:
-        return None
+        return None, False
     parts = path.split("/")
     if len(parts) > 2 and ("." in parts[0] or ":" in parts[0]):
         parts = parts[1:]
     if len(parts) >= 2 and parts[-2] == "ai-dynamo" and _RUNTIMES.get(parts[-1]) == engine:
-        return _of_runtime(tag, engine)
+        return _of_runtime(tag, engine), True
     if _ENGINES.get("/".join(parts[-2:])) != engine:
-        return None
+        return None, False
     release = _RELEASE.match(tag)
     if release is not None:
         rest = _PLATFORM.sub("", release["rest"])
         if not rest:
-            return names.at(release["version"])
-        return _of_day(rest, engine, release["version"]) if re.fullmatch(r"-\d{8}", rest) else None
-    return _of_day(tag, engine) if tag.startswith("nightly") else None
+            return names.at(release["version"]), True
+        return (_of_day(rest, engine, release["version"]), True) if re.fullmatch(r"-\d{8}", rest) else (None, False)
+    return (_of_day(tag, engine), _DAY.search(tag) is not None) if tag.startswith("nightly") else (None, False)
 
 
 def _of_day(tag: str, engine: str, release: str | None = None) -> Window | None:

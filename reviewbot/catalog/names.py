@@ -1,7 +1,7 @@
 """Which flags and environment variables an engine has, by release: what ``extract`` found in the packages.
 
-A question is asked about a *window* of releases: one that is known exactly, or the two neighbours of an unreleased build. A name that any release of the
-window has is known. So nothing is called unknown that a neighbour has.
+A question is asked about a *window* of releases: one that is known exactly, or the two neighbours of an unreleased build. A name that any
+release of the window has is known. So nothing is called unknown that a neighbour has.
 """
 
 from __future__ import annotations
@@ -126,7 +126,10 @@ class Names:
         return all(position in inside for position in range(window.first, window.last + 1))
 
     def replacement(self, name: str, window: Window) -> str | None:
-        """What a deprecated name (``--flag`` or variable) is called now in all of the window: ``""`` where it has no successor, ``None`` where it is not deprecated."""
+        """What a name (``--flag`` or variable) that is deprecated in all of the window is called now.
+
+        ``""`` where it has no successor, ``None`` where it is not deprecated.
+        """
         found = self._renamed.get(name)
         return found[0] if found is not None and found[1] <= window.first else None
 
@@ -152,7 +155,9 @@ class Names:
         table, cutoff = (self._flags, 0.75) if what == "flags" else (self._env, 0.85)
         last = len(self.versions)
         known = [
-            other for other, ranges in table.items() if any(window.first <= position <= window.last for position in _positions(ranges, last))
+            other
+            for other, ranges in table.items()
+            if any(window.first <= position <= window.last for position in _positions(ranges, last))
         ]
         close = difflib.get_close_matches(name, known, 1, cutoff)
         if close:

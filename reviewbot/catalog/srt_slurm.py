@@ -1,6 +1,6 @@
 """Which release of srt-slurm a commit is: ``srt_slurm.json`` holds, by release, the commits that it was the first to contain, newest first.
 
-    git log --format=%H | git name-rev --tags --refs='v[0-9]*' --annotate-stdin | python -m reviewbot.catalog.srt_slurm
+git log --format=%H | git name-rev --tags --refs='v[0-9]*' --annotate-stdin | python -m reviewbot.catalog.srt_slurm
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LENGTH = 10
 
 
 def releases_of(ref: str) -> tuple[str, ...]:
-    """The releases that a ref of the tool's own repository can behave like: the tag itself, for a commit its release, or the two that it lies between.
+    """The releases that a ref of the tool's own repository can behave like: the tag itself, of a commit the two that it lies between.
 
     Empty where the ref is a branch or is not known.
     """

@@ -28,6 +28,8 @@ _ROLE_COUNT = re.compile(
     rf"(?<![\w.=@])(?P<count>\d+)\s+{_ROLE}(?:\s+(?P<noun>workers?|engines?|nodes?))?"
     rf"(?:\s*[(@]?\s*(?P<parallel>(?:{_PARALLEL})(?:\s*/\s*(?:{_PARALLEL}))*)(?:\s+each)?\s*\)?)?",
 )
+_NODES_OF = re.compile(r"^\W*Nodes:")
+_BARE_END = re.compile(r"\s*(?:$|[+,;.)(:/]|and\b)")
 _ROLE_PARALLEL = re.compile(rf"(?:(?<![\w.])(?P<count>\d+)\s?x\s+)?(?<![\w-])(?P<parallel>(?:DEP|TEP|TP)\s*=?\s*\d+)\s+{_ROLE}\b(?!\s+nodes?)")
 _TOTALS = re.compile(r"(?<![\w.])(?P<nodes>\d+)\s+nodes?\s*/\s*(?P<gpus>\d+)\s+GPUs?\b")
 _CONCURRENCY = re.compile(r"(?<![\w-])conc(?:urrency)?\s?=\s?(?P<value>\d+)(?![\w.-])")
@@ -37,13 +39,15 @@ _ONE_PARALLEL = re.compile(r"(?P<name>D?EP|TEP|TP|PP|DCP|PCP|DP)\s*=?\s*(?P<valu
 @dataclass(frozen=True, slots=True)
 class Claim:
     """``name`` is what is claimed (``workers``, ``tp``, ``ep``, ``pp``, ``dep``, ``tep``, ``dp``, ``dp-attn``, ``nodes``, ``gpus``, ``concurrency``), ``role`` of
-    which server (``prefill``, ``decode`` or ``""`` for the whole run), ``value`` the number (1 and 0 for switches); ``start``/``end`` are offsets."""
+    which server (``prefill``, ``decode`` or ``""`` for the whole run), ``value`` the number (1 and 0 for switches); ``start``/``end`` are offsets.
+    ``short`` marks workers written as ``1P2D``, which some count in nodes."""
 
     name: str
     role: str
     value: int
     start: int
     end: int
+    short: bool = False
 
 
 def topology_claims(text: str) -> list[Claim]:
@@ -54,11 +58,16 @@ def topology_claims(text: str) -> list[Claim]:
             continue
         for match in _WORKERS.finditer(sentence):
             for role in ("prefill", "decode"):
-                claims.append(Claim("workers", role, int(match[role]), start + match.start(), start + match.end()))
-        for match in _ROLE_COUNT.finditer(sentence):
+                claims.append(Claim("workers", role, int(match[role]), start + match.start(), start + match.end(), True))
+        counts = list(_ROLE_COUNT.finditer(sentence))
+        nodes = _NODES_OF.search(sentence) is not None
+        both = len({match["role"] for match in counts}) > 1
+        for match in counts:
             noun = match["noun"] or ""
-            name = "nodes" if noun.startswith("node") else "workers"
-            claims.append(Claim(name, match["role"], int(match["count"]), start + match.start(), start + match.end()))
+            name = "nodes" if noun.startswith("node") or (nodes and not noun) else "workers"
+            # A bare "1024 decode" may be followed by anything; beside a count of the other role it is one of workers.
+            if noun or match["parallel"] or (both and _BARE_END.match(sentence, match.end())):
+                claims.append(Claim(name, match["role"], int(match["count"]), start + match.start(), start + match.end()))
             claims.extend(_parallel(match, start))
         for match in _ROLE_PARALLEL.finditer(sentence):
             if match["count"]:

@@ -36,7 +36,7 @@ class Named:
     @property
     def releases(self) -> str:
         """The releases in words."""
-        return self.names.describe(self.window) if self.settled else f"any {self.names.engine} release"
+        return self.names.describe(self.window) if self.settled else f"any release of {self.names.engine} since {self.names.versions[0]}"
 
     @property
     def because(self) -> str:

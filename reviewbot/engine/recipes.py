@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from reviewbot.bench.model import Recipe, Value
-from reviewbot.catalog.images import window_of_image
+from reviewbot.catalog.images import tells_release, window_of_image
 from reviewbot.catalog.names import Names, Window, names_of
 from reviewbot.catalog.srt_slurm import releases_of
 from reviewbot.documents.positions import Site, Span
@@ -32,8 +32,8 @@ _NAME = re.compile(r"name:\s*(?P<name>\"[^\"]*\"|'[^']*'|[^#]*?)\s*(?:#.*)?$")
 class Use:
     """One variant of a recipe as it is submitted, and the runs that submit it.
 
-    ``path`` is the recipe's file in the repository (``""`` where it comes from elsewhere or is written by the launcher), ``image`` the container image
-    where its reference is known. Without runs it is a file that a change brings and nothing uses yet.
+    ``path`` is the recipe's file in the repository (``""`` where it comes from elsewhere or is written by the launcher), ``image`` the
+    container image where its reference is known. Without runs it is a file that a change brings and nothing uses yet.
     """
 
     recipe: Recipe
@@ -156,7 +156,12 @@ def image_of(run: Run) -> str | None:
 def concurrencies(run: Run) -> tuple[int, ...]:
     """The concurrencies that the client of a run has: the recipe's where its own client reads them, else the row's."""
     recipe = run.recipe
-    if recipe is not None and recipe.benchmark_type is not None and recipe.benchmark_type.value == "sa-bench" and recipe.concurrencies is not None:
+    if (
+        recipe is not None
+        and recipe.benchmark_type is not None
+        and recipe.benchmark_type.value == "sa-bench"
+        and recipe.concurrencies is not None
+    ):
         written = recipe.concurrencies.value
         return written if isinstance(written, tuple) else ()
     row = run.point.row.get("conc")
@@ -203,13 +208,15 @@ def tool_of(run: Run) -> Tool | None:
 def engine_window(engine: str, image: str | None) -> tuple[Names, Window, bool] | None:
     """The names of an engine, the releases that the image can hold, and whether these are known (else all releases).
 
-    ``None`` for an engine that the catalog does not hold.
+    ``None`` for an engine that the catalog does not hold, and for a release of it that was not read.
     """
     names = names_of(engine)
     if names is None:
         return None
     window = window_of_image(image, engine) if image is not None else None
-    return (names, window, True) if window is not None else (names, names.anywhere, False)
+    if window is not None:
+        return names, window, True
+    return None if image is not None and tells_release(image, engine) else (names, names.anywhere, False)
 
 
 # --- fixes -----------------------------------------------------------------------------------------------------------
@@ -231,5 +238,3 @@ def word_span(context: Context, site: Site, word: str) -> Span | None:
     line = lines[site.line - 1] if 0 < site.line <= len(lines) else ""
     column = line.find(word) + 1
     return Span(site.line, column, site.line, column + len(word)) if column else None
-
-

@@ -51,7 +51,7 @@ def draft_tokens(server: Server) -> int | None:
 
 
 def graph_sizes(server: Server) -> tuple[Bound, bool] | None:
-    """The largest batch that graphs are captured for, and whether it counts tokens instead of requests; ``None`` where it is not written."""
+    """The largest batch that graphs are captured for, and whether it counts tokens and not requests; ``None`` where it is not written."""
     if server.engine == "sglang":
         for name in ("cuda-graph-bs", "cuda-graph-bs-decode", "cuda-graph-max-bs", "cuda-graph-max-bs-decode"):
             found = _largest(server, name)
@@ -97,7 +97,9 @@ def _vllm_graph(server: Server) -> tuple[Bound, bool] | None:
 @lru_cache(maxsize=1024)
 def trt_graph_sizes(value: str) -> tuple[int, ...]:
     """The batch sizes in TensorRT-LLM's ``cuda_graph_config`` (the text of a mapping, a list or a number)."""
-    inside = re.search(r"['\"]?batch_sizes['\"]?\s*[:=]\s*\[([^\]]*)\]", value) or re.search(r"['\"]?max_batch_size['\"]?\s*[:=]\s*(\d+)", value)
+    inside = re.search(r"['\"]?batch_sizes['\"]?\s*[:=]\s*\[([^\]]*)\]", value) or re.search(
+        r"['\"]?max_batch_size['\"]?\s*[:=]\s*(\d+)", value
+    )
     text = inside[1] if inside is not None else value if re.fullmatch(r"[\d\s,\[\]]+", value) else ""
     return tuple(int(word) for word in re.findall(r"\d+", text))
 

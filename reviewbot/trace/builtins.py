@@ -485,7 +485,8 @@ def _unset(sh: Evaluator, argv: list[str], site: Site) -> int | None:
 def _set(sh: Evaluator, argv: list[str], site: Site) -> int | None:
     words = argv[1:]
     index = 0
-    long_names = {"errexit": "e", "nounset": "u", "noglob": "f", "xtrace": "x", "allexport": "a", "noexec": "n"}
+    long_names = {"errexit": "e", "nounset": "u", "noglob": "f", "xtrace": "x", "allexport": "a", "noexec": "n",
+                  "errtrace": "E"}
     while index < len(words):
         word = words[index]
         if word == "--":

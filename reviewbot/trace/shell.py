@@ -6,6 +6,7 @@ import posixpath
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from reviewbot.documents.positions import Site
@@ -35,7 +36,7 @@ from reviewbot.documents.shell_syntax import (
     Word,
 )
 from reviewbot.trace import arithmetic, conditions, expand
-from reviewbot.trace.control import Bound, Break, Continue, Control, Exit, Fork, Return, Stop
+from reviewbot.trace.control import Bound, Break, Continue, Control, Entered, Exit, Fork, Return, Stop
 from reviewbot.trace.effects import Assign, Assume, Edit, Effect, Enter, Exec, Limit, Located, Missing, Submit, Variable
 from reviewbot.trace.environment import Environment
 from reviewbot.trace.files import FileText, LineOrigin
@@ -61,6 +62,7 @@ class Context:
     upstream: Callable[[str, str | None], Tree | None]
     initial: Mapping[str, Variable]
     stop: str
+    declare: Callable[[Evaluator, Declaration], None]
     holes: Holes = field(default_factory=Holes)
     interned: dict[tuple[object, ...], str] = field(default_factory=dict)
     reads: set[str] = field(default_factory=set)
@@ -148,7 +150,10 @@ class Evaluator:
 
     def site(self, line: int) -> Site:
         place = self.place
-        return place.fixed if place.fixed is not None else Site(place.path, line + place.offset)
+        found = place.sites.get(line)
+        if found is None:
+            found = place.sites[line] = place.fixed if place.fixed is not None else Site(place.path, line + place.offset)
+        return found
 
     def written(self, line: int) -> str:
         """The text of a script line, for messages."""
@@ -534,13 +539,16 @@ class Evaluator:
         initial = self.context.initial
         changes: dict[str, Variable | None] = {}
         variables = self.variables
-        for name, found in variables.items():
-            if type(found) is Variable and found.exported and (self.detached or initial.get(name) is not found):
-                changes[name] = found
-        if not self.detached:
-            for name in initial:
-                here = variables.get(name)
-                if type(here) is not Variable or not here.exported:
+        if self.detached:
+            for name, found in variables.items():
+                if type(found) is Variable and found.exported:
+                    changes[name] = found
+        else:
+            for (name, found), was in zip(variables.items(), map(initial.get, variables), strict=True):
+                if found is not was and type(found) is Variable and found.exported:
+                    changes[name] = found
+            for (name, was), here in zip(initial.items(), map(variables.get, initial), strict=True):
+                if (here is not was or not was.exported) and (type(here) is not Variable or not here.exported):
                     changes[name] = None
         self._export_cache = Environment(initial, changes, self.detached)
         return self._export_cache
@@ -752,7 +760,7 @@ class Evaluator:
     def subshell(self, run: Callable[[], None]) -> None:
         """Runs something whose changes to the shell are lost; ``exit`` ends only it."""
         state = self._state()
-        self.traps = {}
+        self.traps = {"ERR": self.traps["ERR"]} if "E" in self.options and "ERR" in self.traps else {}
         try:
             try:
                 run()
@@ -863,8 +871,21 @@ class Evaluator:
 
     def check_errexit(self, line: int) -> None:
         """``set -e`` after a command."""
-        if self.status and "e" in self.options and not self.ignoring:
-            raise Exit(self.status, self.site(line))
+        if self.status and not self.ignoring:
+            if "ERR" in self.traps:
+                self.run_error_trap(line)
+            if "e" in self.options:
+                raise Exit(self.status, self.site(line))
+
+    def run_error_trap(self, line: int) -> None:
+        """``trap ... ERR`` after a command that failed where ``set -e`` would end the script."""
+        text = self.traps.pop("ERR")
+        status, pipe_status = self.status, self.pipe_status
+        try:
+            self.run_here(text, self.site(line))
+        finally:
+            self.traps.setdefault("ERR", text)
+        self.status, self.pipe_status = status, pipe_status
 
     def _simple(self, node: Simple) -> None:
         self.tick(node.line)
@@ -892,8 +913,8 @@ class Evaluator:
             self._redirected(node.redirects, lambda: self.call(argv, node.line))
         else:
             self.call(argv, node.line)
-        if self.status and "e" in self.options and not self.ignoring:
-            raise Exit(self.status, self.site(node.line))
+        if self.status:
+            self.check_errexit(node.line)
 
     def _assignments(self, node: Simple) -> None:
         before = self.substitutions
@@ -1028,6 +1049,7 @@ class Evaluator:
         self.calls.append((function.name, site, place.shown or self.name))
         self.place = function.place
         loops, self.loops = self.loops, 0
+        error_trap = None if "E" in self.options else self.traps.pop("ERR", None)
         try:
             self.execute(function.body)
         except Return as end:
@@ -1041,6 +1063,8 @@ class Evaluator:
                 else:
                     self.variables[name] = old
                 self._export_cache = None
+            if error_trap is not None:
+                self.traps.setdefault("ERR", error_trap)
             self.calls.pop()
             self.positional, self.place, self.line, self.loops = positional, place, line, loops
             self.depth -= 1
@@ -1132,7 +1156,7 @@ class Evaluator:
         words = list(argv[1:])
         options: set[str] = set()
         text: str | None = None
-        command = False
+        command = reading = False
         while words and words[0][:1] in ("-", "+") and len(words[0]) > 1:
             word = words.pop(0)
             if word == "--":
@@ -1142,7 +1166,9 @@ class Evaluator:
                     words.pop(0)
                 continue
             for letter in word[1:]:
-                if letter == "c":
+                if letter == "s":
+                    reading = True
+                elif letter == "c":
                     command = True
                 elif letter == "o" and words:
                     options.add(words.pop(0))
@@ -1156,7 +1182,7 @@ class Evaluator:
             if not is_known(text) and self.alternatives(text) is None and HOLE.sub("", text).strip() == "":
                 return self._program(argv, site)
             return self.run_text(text, site, arguments=words, name=name, options=options)
-        if words and words[0] != "-s":
+        if words and not reading:
             path = self.absolute(words[0])
             if self.files.kind(path) == "missing":
                 self.missing(words[0], argv[0], site)
@@ -1166,7 +1192,7 @@ class Evaluator:
             return self.run_script(path, words[1:], site, options=options, shown=words[0], argv=argv)
         source = self.fds.get(0)
         if isinstance(source, Source) and is_known(source.text):
-            return self.run_text(source.rest(), site, arguments=words[1:], options=options)
+            return self.run_text(source.rest(), site, arguments=words, options=options)
         return self._program(argv, site)
 
     def run_text(self, text: str, site: Site, *, arguments: Sequence[str] = (), stdin: str | None = None, name: str = "bash",
@@ -1184,7 +1210,7 @@ class Evaluator:
         if self.scripts and not self.inside:
             self.emit(Enter(where, tuple(argv or ("bash", path, *arguments)), "bash", None, (), self.environment(), site))
         script = self.context.parse(content.text, where)
-        place = Place(where, 0, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), shown or path)
+        place = place_of(script, where, shown or path)
         self.scripts += 1
         aside, self.aside = self.aside, self.aside or bool(self.inside)  # only its files and effects can matter to who called it
         try:
@@ -1232,7 +1258,7 @@ class Evaluator:
             site = place.fixed or Site(place.path, problem.span.line + place.offset)
             self.effects.append(Limit(problem.message, site))
 
-    def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str] | None = None,
+    def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str | None] | None = None,
             background: bool = False, cwd: str | None = None) -> Outcome:
         """See ``protocol.Shell.run``."""
         if not argv:
@@ -1250,7 +1276,10 @@ class Evaluator:
                 self.cwd = cwd
             self.background = self.background or background
             for name, value in (environment or {}).items():
-                self.assign(name, value, site, exported=True, record=False)
+                if value is None:
+                    self.unset(name)
+                else:
+                    self.assign(name, value, site, exported=True, record=False)
             simple = self.context.builtins.get(argv[0])
             if simple is not None and argv[0] in _PURE_BUILTINS:
                 result.append(Outcome(simple(self, list(argv), site)))
@@ -1270,6 +1299,7 @@ class Evaluator:
         outcome: list[Outcome] = []
         before = len(self.effects)
         background = background or self.background
+        outermost = not self.inside
 
         def body() -> None:
             here = self.environment()
@@ -1306,6 +1336,8 @@ class Evaluator:
             where = self.files.origin(target) or path
             pairs = tuple(f"{host}:{container}" for host, container in mounts)
             self.emit(Enter(where, tuple(argv), by, image, pairs, self.environment(), site))
+            if outermost and not background and self.arms and self.context.stop == "submit":
+                raise Entered(site)  # the path is decided: what the script does is seen to when the path is taken
             content = self.files.read_text(target)
             if content is None and self.files.kind(target) == "missing":
                 self.missing(path, by, site)
@@ -1315,18 +1347,17 @@ class Evaluator:
                 outcome.append(Outcome(None, self.hole(f"output of {where}", site)))
                 return
             script = self.context.parse(content.text, where)
-            place = Place(where, 0, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), path)
+            place = place_of(script, where, path)
             self.scripts += 1
             outcome.append(self._child(script, place, path, self._script_arguments(path, argv), None, None, None))
 
-        outer = not self.inside
         aside, self.aside = self.aside, self.aside or background
         try:
             self.subshell(body)
         finally:
             self.aside = aside
         result = outcome[0] if outcome else Outcome(self.status)
-        if outer and not background and self.context.stop == "submit":
+        if outermost and not background and self.context.stop == "submit":
             started = any(isinstance(effect, Exec) and effect.background for effect in self.effects[before:])
             refused = bool(result.status) and not started
             gone = isinstance(self.effects[-1], Missing)
@@ -1376,7 +1407,7 @@ class Evaluator:
         self._nest()
         place, line, positional = self.place, self.line, self.positional
         self.calls.append(("source", site, place.shown or self.name))
-        self.place = Place(where, 0, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), path)
+        self.place = place_of(script, where, path)
         if arguments:
             self.positional = list(arguments)
         if not script.body:
@@ -1395,15 +1426,15 @@ class Evaluator:
         return self.status
 
     def _declaration(self, node: Declaration) -> None:
-        from reviewbot.trace.builtins import declare
-
         self.tick(node.line)
         self.line = node.line
+        declare = self.context.declare
         if node.redirects:
             self._redirected(node.redirects, lambda: declare(self, node))
         else:
             declare(self, node)
-        self.check_errexit(node.line)
+        if self.status:
+            self.check_errexit(node.line)
 
     def _test(self, node: TestCommand) -> None:
         self.tick(node.line)
@@ -1463,7 +1494,14 @@ class Evaluator:
                 self.fds = fds
                 self.execute(part)
 
-            self.subshell(run)
+            if number == last and "lastpipe" in self.options:
+                fds = self.fds
+                try:
+                    run()
+                finally:
+                    self.fds = fds
+            else:
+                self.subshell(run)
             statuses.append(self.status)
             reasons.append(self.why)
         self.pipe_status = tuple(statuses)
@@ -1747,10 +1785,11 @@ class Evaluator:
 
     def _any_pattern(self, subject: str, patterns: Sequence[Word]) -> bool | None:
         answer: bool | None = False
+        known = is_known(subject)
         for pattern in patterns:
             static = pattern.static
-            if static is not None and not any(char in "*?[\\+@!" for char in static):
-                one = conditions.equal(self, subject, static)
+            if static is not None and _plain_pattern(static):
+                one = True if subject == static else False if known else conditions.equal(self, subject, static)
             else:
                 one = conditions.like(self, subject, self.pattern_of(pattern))
             if one:
@@ -1809,6 +1848,7 @@ class Evaluator:
             raise Fork(question, 2)
         start = len(self.effects)
         before = self._freeze()
+        marks = self._marks()
         self.arms += 1
         try:
             first_end = self._arm(then)
@@ -1816,17 +1856,24 @@ class Evaluator:
             first_effects = self.effects[start:]
             del self.effects[start:]
             self._thaw(before)
+            second_marks = self._marks()
             second_end = self._arm(other)
         finally:
             self.arms -= 1
         text = self.written(line)
         if _is_refusal(first_end) and not _is_refusal(second_end):
+            if type(second_end) is Entered:
+                self._again(start, before, second_marks, Assume(f"{text}: taken for false", site), other)
+                return
             self.effects.insert(start, Assume(f"{text}: taken for false", site))
             if second_end is not None:
                 raise second_end
             return
         second_effects = self.effects[start:]
         if _is_refusal(second_end) and not _is_refusal(first_end):
+            if type(first_end) is Entered:
+                self._again(start, before, marks, Assume(f"{text}: taken for true", site), then)
+                return
             self._take(start, first, first_effects, Assume(f"{text}: taken for true", site), first_end)
             return
         if self.loops and _ends_poll(first_end) and second_end is None and (self.polling or first.mutations == before.mutations):
@@ -1866,6 +1913,19 @@ class Evaluator:
         if end is not None:
             raise end
 
+    def _marks(self) -> tuple[Any, ...]:
+        """What an arm changes beside the state proper, to run it once more exactly as before."""
+        return (self._counts.copy(), self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site, self.exit_message,
+                self._temporaries)
+
+    def _again(self, start: int, before: _Frozen, marks: tuple[Any, ...], assumption: Assume, run: Callable[[], None]) -> None:
+        """Runs an arm that was left where it entered a script, to its end."""
+        self._thaw(before)
+        (self._counts, self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site, self.exit_message,
+         self._temporaries) = marks
+        self.effects[start:] = [assumption]
+        run()
+
     def _arm(self, run: Callable[[], None]) -> Control | None:
         try:
             run()
@@ -1893,7 +1953,7 @@ class Evaluator:
             return False
         initial: dict[str, Slot] = before.state[0]
         present = self.variables
-        differing = [name for name, slot in present.items() if old.get(name) is not slot]
+        differing = [name for (name, slot), was in zip(present.items(), map(old.get, present), strict=True) if was is not slot]
         differing.extend(name for name in old if name not in present)
         for name in differing:
             one, two = old.get(name), present.get(name)
@@ -1973,6 +2033,11 @@ class Evaluator:
                 sink.lines = None
 
 
+@lru_cache(maxsize=4096)
+def _plain_pattern(text: str) -> bool:
+    return not any(char in "*?[\\+@!" for char in text)
+
+
 def _site_of(value: str, site: Site | None) -> Site:
     return getattr(value, "site", None) or site or Site("", 1)
 
@@ -2000,6 +2065,22 @@ def _ends_poll(end: Control | None) -> bool:
 
 def _uncertain(effect: Effect) -> Effect:
     return replace(effect, certain=False) if effect.certain else effect
+
+
+_PLACES: dict[tuple[int, str, int, str], tuple[Script, Place]] = {}
+
+
+def place_of(script: Script, path: str, shown: str, offset: int = 0) -> Place:
+    """The place of a script's text; the same object for the same script, whose sites all traces share."""
+    key = (id(script), path, offset, shown)
+    found = _PLACES.get(key)
+    if found is not None and found[0] is script:
+        return found[1]
+    if len(_PLACES) > 5_000:
+        _PLACES.clear()
+    place = Place(path, offset, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), shown)
+    _PLACES[key] = (script, place)
+    return place
 
 
 _REFUSALS: dict[int, tuple[object, bool]] = {}

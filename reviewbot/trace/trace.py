@@ -11,14 +11,14 @@ from typing import Union
 from reviewbot.documents.positions import Site
 from reviewbot.documents.shell import parse_shell
 from reviewbot.documents.shell_syntax import Script
-from reviewbot.trace.builtins import BUILTINS
+from reviewbot.trace.builtins import BUILTINS, declare
 from reviewbot.trace.control import Bound, Control, Exit, Fork, Stop
 from reviewbot.trace.effects import Assign, Assume, Effect, Enter, Exec, Limit, Refuse, Submit, Variable
 from reviewbot.trace.environment import Environment
 from reviewbot.trace.filesystem import TextCache, VirtualFiles
 from reviewbot.trace.protocol import CommandTable
 from reviewbot.trace.settings import TraceSettings
-from reviewbot.trace.shell import Context, Evaluator
+from reviewbot.trace.shell import Context, Evaluator, place_of
 from reviewbot.trace.state import Place
 from reviewbot.trace.values import Hole, Holes, without_forged_holes
 from reviewbot.tree import Tree
@@ -173,7 +173,7 @@ def trace_script(
         found = sources.get(url) or sources.get(url.removesuffix("/").removesuffix(".git")) or sources.get(url.removesuffix("/") + ".git")
         return found(ref) if found is not None else None
 
-    context = Context(settings, commands, BUILTINS, cache.parse, upstream, initial, stop, holes, interned)
+    context = Context(settings, commands, BUILTINS, cache.parse, upstream, initial, stop, declare, holes, interned)
     context.deadline = time.monotonic() + settings.bounds.seconds
     limit = sys.getrecursionlimit()
     if limit < _RECURSION:
@@ -188,7 +188,7 @@ def trace_script(
 def _all_paths(context: Context, text: str, path: str, offset: int, tree: Tree, cache: ParseCache, given: Mapping[str, Given],
                options: frozenset[str]) -> Trace:
     script = context.parse(text, path)
-    place = Place(path, offset, None, tuple(script.text.split("\n")), "")
+    place = place_of(script, path, "", offset)
     settings = context.settings
     waiting: list[dict[tuple[object, ...], int]] = [{}]
     paths: list[TracePath] = []

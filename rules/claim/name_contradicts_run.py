@@ -1,8 +1,8 @@
 """The name of a recipe contradicts what it runs
 
 What
-The file name or the `name` of a recipe says how many workers there are (`1p2d`), how they are spread (`tp8pp2`, `dep8`) or what concurrency they get (`c16`), and the recipe or its rows
-say something else. Both readings of a data-parallel layout are accepted.
+The file name or the `name` of a recipe says how many workers there are (`1p2d`), how they are spread (`tp8pp2`, `dep8`) or what
+concurrency they get (`c16`), and the recipe or its rows say something else. Both readings of a data-parallel layout are accepted.
 
 Why
 Rows, results and reviews speak of a recipe by its name. After a copy the name is the thing that nobody changes back.
@@ -72,7 +72,11 @@ def _contradictions(claims: NameClaims, use: Use, known: set[int]) -> Iterator[t
         if None not in counts and claims.workers not in (counts, (prefill.nodes, decode.nodes)):  # some count nodes
             role = "prefill" if counts[0] != claims.workers[0] else "decode"
             value = use.recipe.roles[role].workers if role in use.recipe.roles else None
-            yield f"{claims.workers[0]}p{claims.workers[1]}d", f"{counts[0]} prefill and {counts[1]} decode workers", use.site(value) if value is not None else None
+            yield (
+                f"{claims.workers[0]}p{claims.workers[1]}d",
+                f"{counts[0]} prefill and {counts[1]} decode workers",
+                use.site(value) if value is not None else None,
+            )
     for server, group in _assigned(claims, servers):
         for label, number in group:
             accepted = _accepted(label, parallelism(server))
@@ -81,7 +85,11 @@ def _contradictions(claims: NameClaims, use: Use, known: set[int]) -> Iterator[t
                 yield f"{label}{number}", f"{label} {shown} for {server.role}", _flag_site(server)
     if claims.concurrencies and known and not use.multiple and not known & set(claims.concurrencies):
         written = use.recipe.concurrencies
-        yield f"concurrency {claims.concurrencies[-1]}", f"concurrency {', '.join(map(str, sorted(known)))}", use.site(written) if written is not None else None
+        yield (
+            f"concurrency {claims.concurrencies[-1]}",
+            f"concurrency {', '.join(map(str, sorted(known)))}",
+            use.site(written) if written is not None else None,
+        )
 
 
 def _assigned(claims: NameClaims, servers: dict[str, Server]) -> Iterator[tuple[Server, tuple[tuple[str, int], ...]]]:

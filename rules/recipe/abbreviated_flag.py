@@ -4,7 +4,8 @@ What
 A flag is the beginning of exactly one flag of the engine, which takes it for that one.
 
 Why
-It works until a release adds a second flag that begins in the same way; then the engine refuses to start. Whoever searches for the flag does not find it.
+It works until a release adds a second flag that begins in the same way; then the engine refuses to start. Whoever searches for the flag
+does not find it.
 
 Example
     decode:
@@ -43,7 +44,8 @@ def check(context: Context) -> Iterator[Finding]:
         replacement = replaced(context, named.site, named.name, full[0])
         yield context.finding(
             RULE,
-            f"`{named.name}` is short for `{full[0]}` in {named.releases}{named.because}: it works as long as no other flag begins like this",
+            f"`{named.name}` is short for `{full[0]}` in {named.releases}{named.because}"
+            ": it works as long as no other flag begins like this",
             word_span(context, named.site, named.name) or named.site,
             path=named.site.path,
             help=f"write `{full[0]}`",

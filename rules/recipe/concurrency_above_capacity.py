@@ -1,8 +1,9 @@
 """More requests are sent than the servers take at a time
 
 What
-The largest concurrency of a run exceeds what all workers together may run at a time: the written batch limit, times attention replicas, times workers. Decode workers are counted
-where prefill and decode are separate. TensorRT-LLM runs with more requests than slots by design, so there only twice the limit is told.
+The largest concurrency of a run exceeds what all workers together may run at a time: the written batch limit, times attention replicas,
+times workers. Decode workers are counted where prefill and decode are separate. TensorRT-LLM runs with more requests than slots by
+design, so there only twice the limit is told.
 
 Why
 The rest waits in a queue: the published latency is then that of the queue, and the point is the one below with a longer wait.
@@ -38,7 +39,9 @@ def check(context: Context) -> Iterator[Finding]:
         if server.role == "prefill" or cap is None or replicas is None or server.workers is None or not cap.setting.layers:
             continue
         slots = cap.value * replicas * server.workers
-        over: list[tuple[int, Run]] = [(max(sent), run) for run in one.runs if (sent := concurrencies(run)) and max(sent) > slots * _FACTOR.get(server.engine, 1)]
+        over: list[tuple[int, Run]] = [
+            (max(sent), run) for run in one.runs if (sent := concurrencies(run)) and max(sent) > slots * _FACTOR.get(server.engine, 1)
+        ]
         site = cap.setting.layers[-1].site
         if not over:
             continue

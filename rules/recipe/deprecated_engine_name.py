@@ -37,7 +37,8 @@ def check(context: Context) -> Iterator[Finding]:
         replacement = replaced(context, named.site, old, instead) if plain else None
         yield context.finding(
             RULE,
-            f"`{old}` is deprecated in {named.releases}{named.because}" + (f": `{new}` replaces it" if new else ", and nothing replaces it"),
+            f"`{old}` is deprecated in {named.releases}{named.because}"
+            + (f": `{new}` replaces it" if new else ", and nothing replaces it"),
             word_span(context, named.site, old) or named.site,
             path=named.site.path,
             help=f"write `{instead}`" if new else "take it out",
@@ -54,7 +55,12 @@ def _deprecated(context: Context) -> Iterator[tuple[Named, str]]:
         if variable_status(named).known:
             yield named, new
     for named in variables(context):
-        if named.settled and named.name.startswith("SGL_") and not named.names.env(named.name, named.window).known and variable_status(named).known:
+        if (
+            named.settled
+            and named.name.startswith("SGL_")
+            and not named.names.env(named.name, named.window).known
+            and variable_status(named).known
+        ):
             yield named, "SGLANG_" + named.name.removeprefix("SGL_")
 
 

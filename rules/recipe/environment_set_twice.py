@@ -42,7 +42,8 @@ def check(context: Context) -> Iterator[Finding]:
                     continue
                 yield context.finding(
                     RULE,
-                    f"`{name}` is {mine.value} for {role.name} here, but {role.name} gets {all_of_it.value}: the recipe's `environment` block is applied last",
+                    f"`{name}` is {mine.value} for {role.name} here, but {role.name} gets {all_of_it.value}: "
+                    "the recipe's `environment` block is applied last",
                     site,
                     help="set it in the roles' own blocks only",
                     touches=use.runs,

@@ -1,11 +1,12 @@
 """Graphs are captured for batches that never come
 
 What
-The largest batch that CUDA graphs are captured for exceeds the number of requests that one rank runs at a time, although both numbers are written. For vLLM sizes count tokens, so that the tokens of
-speculation are counted in.
+The largest batch that CUDA graphs are captured for exceeds the number of requests that one rank runs at a time, although both numbers are
+written. For vLLM sizes count tokens, so that the tokens of speculation are counted in.
 
 Why
-One of the two numbers is not what was meant: either graphs take memory and start-up time for nothing, or the batch limit is lower than the graphs were tuned for.
+One of the two numbers is not what was meant: either graphs take memory and start-up time for nothing, or the batch limit is lower than
+the graphs were tuned for.
 
 Example
     max_batch_size: 1
@@ -45,12 +46,15 @@ def check(context: Context) -> Iterator[Finding]:
         if graph.value <= most or site is None or not own(context, site):
             continue
         dropped = server.engine == "trtllm"
-        counted = f"{most} tokens ({cap.value} requests of {1 + drafts})" if tokens and drafts else f"{most} requests"
+        counted = (
+            f"{most} tokens ({cap.value} requests of {1 + drafts})" if tokens and drafts else f"{most} request{'s' if most > 1 else ''}"
+        )
         yield context.finding(
             RULE,
             f"sizes up to {graph.value} in `{graph.name}` are dropped: {server.role} runs at most {counted} at a time (`max_batch_size`)"
             if dropped
-            else f"graphs are captured up to {graph.value} by `{graph.name}`, but {server.role} runs at most {counted} at a time (`{cap.name}`)",
+            else f"graphs are captured up to {graph.value} by `{graph.name}`, "
+            f"but {server.role} runs at most {counted} at a time (`{cap.name}`)",
             site,
             help=f"lower `{graph.name}` to {most}, or raise `{cap.name}`",
             touches=one.runs,

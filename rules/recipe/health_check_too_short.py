@@ -1,10 +1,12 @@
 """The tool stops waiting before the engine does
 
 What
-`health_check` allows less time than the engine itself is told to take for its start (`VLLM_ENGINE_READY_TIMEOUT_S`), or as much as the whole job has.
+`health_check` allows less time than the engine itself is told to take for its start (`VLLM_ENGINE_READY_TIMEOUT_S`), or as much as the
+whole job has.
 
 Why
-The engine's limit was raised since loading takes long; the job is ended earlier all the same. A check that may last as long as the job leaves no time for the benchmark.
+The engine's limit was raised since loading takes long; the job is ended earlier all the same. A check that may last as long as the job
+leaves no time for the benchmark.
 
 Example
     health_check: {max_attempts: 180, interval_seconds: 10}
@@ -34,7 +36,9 @@ def check(context: Context) -> Iterator[Finding]:
     for use in uses(context):
         recipe = use.recipe
         attempts = recipe.health_attempts.value if recipe.health_attempts is not None else default_of(recipe, "health_check.max_attempts")
-        interval = recipe.health_interval.value if recipe.health_interval is not None else default_of(recipe, "health_check.interval_seconds")
+        interval = (
+            recipe.health_interval.value if recipe.health_interval is not None else default_of(recipe, "health_check.interval_seconds")
+        )
         if not isinstance(attempts, int) or not isinstance(interval, int) or attempts <= 0 or interval <= 0:
             continue
         yield from _engines(context, use, attempts, interval)
@@ -54,7 +58,8 @@ def _engines(context: Context, use: Use, attempts: int, interval: int) -> Iterat
             how = f"{attempts} x {interval} s" if written is not None else f"{attempts} x {interval} s, the default"
             yield context.finding(
                 RULE,
-                f"{server.role} may take {duration(int(setting.value))} to start (`{name}`), but the health check gives up after {duration(budget)} ({how})",
+                f"{server.role} may take {duration(int(setting.value))} to start (`{name}`), "
+                f"but the health check gives up after {duration(budget)} ({how})",
                 check_site if check_site is not None and own(context, check_site) else site,
                 help=f"set `health_check.max_attempts` to {-(-int(setting.value) // interval)} or more",
                 touches=use.runs,

@@ -1,8 +1,8 @@
 """A block of a recipe is read by nobody
 
 What
-A file with a `base` block has another key at its top that is neither `override_<name>` nor `zip_override_<name>`, or a recipe has a `benchmark.sweep`, which the tool
-reads and never uses.
+A file with a `base` block has another key at its top that is neither `override_<name>` nor `zip_override_<name>`, or a recipe has a
+`benchmark.sweep`, which the tool reads and never uses.
 
 Why
 The tool does not complain: the variant, or the sweep, is simply not there.

@@ -1,8 +1,8 @@
 """The workers of a recipe do not fit on its nodes
 
 What
-Workers times GPUs a worker exceed the GPUs of the nodes that the recipe asks for, or the parallelism of an engine takes more GPUs than its worker has. Prefill and decode that
-share nodes are counted together.
+Workers times GPUs a worker exceed the GPUs of the nodes that the recipe asks for, or the parallelism of an engine takes more GPUs than
+its worker has. Prefill and decode that share nodes are counted together.
 
 Why
 The tool finds out when the job runs and the nodes are there: it ends with an error, or an engine waits for ranks that never come.
@@ -45,7 +45,9 @@ def check(context: Context) -> Iterator[Finding]:
 
 
 def _workers(context: Context, use: Use) -> Iterator[Finding]:
-    per_node = _number(use.recipe.gpus_per_node.value if use.recipe.gpus_per_node is not None else default_of(use.recipe, "resources.gpus_per_node"))
+    per_node = _number(
+        use.recipe.gpus_per_node.value if use.recipe.gpus_per_node is not None else default_of(use.recipe, "resources.gpus_per_node")
+    )
     roles = [role for role in use.recipe.roles.values() if _workers_of(role)]
     if per_node is None or not roles:
         return
@@ -68,10 +70,16 @@ def _workers(context: Context, use: Use) -> Iterator[Finding]:
 
 
 def _too_many(context: Context, use: Use, roles: list[Role], needed: int, nodes: int, per_node: int) -> Finding:
-    counts = " and ".join(f"{_workers_of(role)} {role.name} worker{'s' if _workers_of(role) > 1 else ''} of {role.gpus_per_worker} GPUs" for role in roles)
+    counts = " and ".join(
+        f"{_workers_of(role)} {role.name} worker{'s' if _workers_of(role) > 1 else ''} of {role.gpus_per_worker} GPUs" for role in roles
+    )
     values = [value for role in roles for value in (role.workers, role.gpus, role.nodes) if value is not None]
     role_nodes = next((role.nodes for role in reversed(roles) if role.nodes is not None), None)
-    related = [Related(site, "the number of nodes") for site in [use.site(role_nodes) if role_nodes is not None else None] if own(context, site) and site is not None]
+    related = [
+        Related(site, "the number of nodes")
+        for site in [use.site(role_nodes) if role_nodes is not None else None]
+        if own(context, site) and site is not None
+    ]
     return context.finding(
         RULE,
         f"{counts} take {needed} GPUs, {nodes} node{'s' if nodes > 1 else ''} of {per_node} have {nodes * per_node}",
@@ -88,7 +96,10 @@ def _parallelism(context: Context, use: Use, server: Server) -> Iterator[Finding
     world = parallelism(server).world
     if world is None or server.gpus is None or server.gpus <= 0 or world <= server.gpus:
         return
-    setting = next((server.flags[name] for name in ("tensor-parallel-size", "data-parallel-size", "pipeline-parallel-size") if name in server.flags), None)
+    setting = next(
+        (server.flags[name] for name in ("tensor-parallel-size", "data-parallel-size", "pipeline-parallel-size") if name in server.flags),
+        None,
+    )
     role = use.recipe.roles.get(server.role)
     related = []
     for value in (role.gpus, role.nodes) if role is not None else ():

@@ -1,8 +1,8 @@
 """Settings of a KV-cache tier stand beside a switch that keeps it off
 
 What
-A server has settings of a second tier for its KV cache (SGLang's `hicache-*`, TensorRT-LLM's `host_cache_size`, `LMCACHE_*` variables) and not the switch that puts the tier to use:
-`enable-hierarchical-cache`, reuse of blocks, a connector.
+A server has settings of a second tier for its KV cache (SGLang's `hicache-*`, TensorRT-LLM's `host_cache_size`, `LMCACHE_*` variables)
+and not the switch that puts the tier to use: `enable-hierarchical-cache`, reuse of blocks, a connector.
 
 Why
 The run is published as one with offloading, or looks like one, and keeps nothing outside of the GPU.
@@ -49,7 +49,9 @@ def check(context: Context) -> Iterator[Finding]:
                 related=[item for item in related if own(context, item.site)],
                 structure=f"{one.server.role}.{name}",
                 subject=message,
-                level=Level.NOTE if one.server.engine == "trtllm" else Level.WARNING,  # whether the blocks are of use otherwise is not known
+                level=Level.NOTE
+                if one.server.engine == "trtllm"
+                else Level.WARNING,  # whether the blocks are of use otherwise is not known
             )
 
 
@@ -66,7 +68,12 @@ def _idle(server: Server) -> Iterator[tuple[str, Setting, str, Setting | None]]:
     elif server.engine == "trtllm":
         config = flags.get("kv-cache-config")
         text = config.value if config is not None else None
-        if config is not None and text is not None and _number(text, "host_cache_size") > 0 and re.search(r"enable_block_reuse['\"]?\s*:\s*[Ff]alse", text):
+        if (
+            config is not None
+            and text is not None
+            and _number(text, "host_cache_size") > 0
+            and re.search(r"enable_block_reuse['\"]?\s*:\s*[Ff]alse", text)
+        ):
             yield "kv_cache_config.host_cache_size", config, "`enable_block_reuse: false` never reads a block again", config
     elif server.engine == "vllm":
         found = _first(server.env, re.compile(r"LMCACHE_"))
@@ -76,7 +83,9 @@ def _idle(server: Server) -> Iterator[tuple[str, Setting, str, Setting | None]]:
 
 
 def _first(settings: Mapping[str, Setting], pattern: re.Pattern[str]) -> tuple[str, Setting] | None:
-    return next(((name, setting) for name, setting in settings.items() if pattern.match(name) and setting.value not in (None, "false")), None)
+    return next(
+        ((name, setting) for name, setting in settings.items() if pattern.match(name) and setting.value not in (None, "false")), None
+    )
 
 
 def _number(text: str, key: str) -> int:

@@ -1,7 +1,8 @@
 """A recipe sets what the tool sets itself
 
 What
-A recipe gives a worker a flag or a variable that `srtctl` computes for every process (the model's path, the ports of its side channels), and overwrites.
+A recipe gives a worker a flag or a variable that `srtctl` computes for every process (the model's path, the ports of its side channels),
+and overwrites.
 
 Why
 The written value is never used, and the reader looks for a reason in the wrong place.
@@ -41,7 +42,12 @@ def check(context: Context) -> Iterator[Finding]:
             found += [(key, value) for key, value in {**role.env, **use.recipe.environment}.items() if key in variables]
             for name, value in found:
                 site = use.site(value)
-                if value.value is None or (name == "model-path" and str(value.value).strip("/") == "model") or site is None or not own(context, site):
+                if (
+                    value.value is None
+                    or (name == "model-path" and str(value.value).strip("/") == "model")
+                    or site is None
+                    or not own(context, site)
+                ):
                     continue
                 yield context.finding(
                     RULE,

@@ -27,7 +27,9 @@ from reviewbot.engine.recipes import own, uses
 
 RULE = Rule("placeholder-left", Level.ERROR)
 
-_PLACEHOLDER = re.compile(r"__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__|<[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)+>|(?<![A-Za-z0-9])(?:REPLACE_ME|CHANGE_?ME|FIXME|TBD)(?![A-Za-z0-9])")
+_PLACEHOLDER = re.compile(
+    r"__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__|<[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)+>|(?<![A-Za-z0-9])(?:REPLACE_ME|CHANGE_?ME|FIXME|TBD)(?![A-Za-z0-9])"
+)
 _MAGIC = frozenset({"__FILE__", "__LINE__", "__DATE__"})
 
 
@@ -36,7 +38,13 @@ def check(context: Context) -> Iterator[Finding]:
         if not use.runs:
             continue  # a launcher to come may fill it
         for key, value in use.recipe.settings.items():
-            text = value.value if isinstance(value.value, str) else " ".join(map(str, value.value)) if isinstance(value.value, (list, tuple)) else ""
+            text = (
+                value.value
+                if isinstance(value.value, str)
+                else " ".join(map(str, value.value))
+                if isinstance(value.value, (list, tuple))
+                else ""
+            )
             if "_" not in text and "<" not in text and "TBD" not in text and "FIXME" not in text:
                 continue
             found = _PLACEHOLDER.search(text)

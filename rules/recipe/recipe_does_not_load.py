@@ -1,9 +1,10 @@
 """The tool that a launcher checks out refuses a recipe
 
 What
-The recipe, as the launcher submits it, does not load in the release of srt-slurm that the launcher checks out: a key that this release does not know (yet, or any more),
-a value of the wrong type, a selector that names no variant, fields that exclude each other. Where a launcher takes a commit between two releases, both have to
-refuse it; of a fork or a branch only what no release accepts and no fork can have added is reported.
+The recipe, as the launcher submits it, does not load in the release of srt-slurm that the launcher checks out: a key that this release
+does not know (yet, or any more), a value of the wrong type, a selector that names no variant, fields that exclude each other. Where a
+launcher takes a commit between two releases, both have to refuse it; of a fork or a branch only what no release accepts and no fork can
+have added is reported.
 
 Why
 `srtctl apply` ends at once, and the point has no result.
@@ -69,9 +70,7 @@ def _errors(submit: Submit, tool: Tool | None) -> list[RecipeError]:
 def _loaded(submit: Submit, release: str | None) -> list[RecipeError]:
     assert submit.text is not None and submit.recipe is not None
     selector = submit.recipe.rpartition(":")[2] if ":" in submit.recipe else ""
-    found: Sequence[object] = load_recipe(
-        document_of(submit.text.text), selector, sets=submit.sets, unsets=submit.unsets, tag=release
-    )
+    found: Sequence[object] = load_recipe(document_of(submit.text.text), selector, sets=submit.sets, unsets=submit.unsets, tag=release)
     return [one for one in found if isinstance(one, RecipeError)]
 
 

@@ -1,7 +1,8 @@
 """A recipe's name is that of another file
 
 What
-The `name` in a recipe is the file's name but for one or two words (`hightpt` in `maxtpt_1.yaml`), or two recipes of one folder have the same name.
+The `name` in a recipe is the file's name but for one or two words (`hightpt` in `maxtpt_1.yaml`), or two recipes of one folder have the
+same name.
 
 Why
 Job names, logs and results carry the name. It is what a copied recipe keeps by accident.
@@ -52,7 +53,14 @@ def check(context: Context) -> Iterator[Finding]:
         else:
             said = f"the recipe is named `{name}` like {first[0].rpartition('/')[2]} beside it"
         yield context.finding(
-            RULE, said, site, help="give it the name of its file", touches=use.runs, related=related, structure="name", subject=f"{name} {file}"
+            RULE,
+            said,
+            site,
+            help="give it the name of its file",
+            touches=use.runs,
+            related=related,
+            structure="name",
+            subject=f"{name} {file}",
         )
 
 

@@ -4,7 +4,8 @@ What
 A recipe sets flags or environment variables for a role (`prefill`, `decode`, `aggregated`) that starts no worker.
 
 Why
-Nothing reads them. Most often the recipe was made from a disaggregated one, and the settings that were meant for the workers that do run stand in the wrong block.
+Nothing reads them. Most often the recipe was made from a disaggregated one, and the settings that were meant for the workers that do run
+stand in the wrong block.
 
 Example
     resources: {agg_nodes: 1, agg_workers: 1}
@@ -55,5 +56,5 @@ def check(context: Context) -> Iterator[Finding]:
 
 def _idle(role: Role) -> bool:
     if role.workers is not None:
-        return role.workers.value == 0
+        return bool(role.workers.value == 0)
     return role.nodes is None and role.gpus is None

@@ -1,10 +1,12 @@
 """A recipe lacks a setting that its siblings have
 
 What
-A flag or variable that nearly all recipes of the same folder, role and layout have is missing in a recipe that a change adds, or a change takes it out of one recipe only.
+A flag or variable that nearly all recipes of the same folder, role and layout have is missing in a recipe that a change adds, or a change
+takes it out of one recipe only.
 
 Why
-Recipes of one folder are points of one curve. A setting that one of them lacks is most often forgotten, and bends the curve; where it is wanted, a comment helps the next reader.
+Recipes of one folder are points of one curve. A setting that one of them lacks is most often forgotten, and bends the curve; where it is
+wanted, a comment helps the next reader.
 
 Example
     # nine siblings
@@ -69,10 +71,20 @@ def _sides(context: Context, path: str) -> Iterator[_Side]:
         spread = tuple(name in role.args and role.args[name].value not in (False, 1) for name in _LAYOUT)
         for flags, settings in ((True, role.args), (False, role.env)):
             if settings:
-                yield _Side(path, role, flags, {name.replace("_", "-") if flags else name: value for name, value in settings.items()}, spread)
+                yield _Side(
+                    path, role, flags, {name.replace("_", "-") if flags else name: value for name, value in settings.items()}, spread
+                )
 
 
-_LAYOUT = ("data-parallel-size", "enable-dp-attention", "enable_attention_dp", "pipeline-parallel-size", "speculative-config", "speculative-algorithm", "speculative_config")
+_LAYOUT = (
+    "data-parallel-size",
+    "enable-dp-attention",
+    "enable_attention_dp",
+    "pipeline-parallel-size",
+    "speculative-config",
+    "speculative-algorithm",
+    "speculative_config",
+)
 
 
 def _removed(context: Context, side: _Side) -> frozenset[str]:
@@ -87,9 +99,11 @@ def _removed(context: Context, side: _Side) -> frozenset[str]:
 
 
 def _lacking(context: Context, side: _Side, group: list[_Side], removed: frozenset[str] | None) -> Iterator[Finding]:
+    assert context.changed is not None
     others = [other for other in group if other.path != side.path]
+    settled = [other for other in others if other.path not in context.changed]
+    others = settled if len(settled) >= _LEAST else others  # what was there before says what is usual
     counts = Counter(name for other in others for name in other.settings)
-    # Recipes that lack it as well are no witnesses against this one: a second group of its own is a variant.
     missing = [
         name
         for name, count in counts.most_common()

@@ -1,7 +1,8 @@
 """A recipe leaves the limits to the cluster that its siblings set
 
 What
-A recipe that a change adds has no `slurm.time_limit` or no `health_check`, while nearly all recipes for the same kind of GPU and engine have one; or a change takes one out.
+A recipe that a change adds has no `slurm.time_limit` or no `health_check`, while nearly all recipes for the same kind of GPU and engine
+have one; or a change takes one out.
 
 Why
 The default of the cluster or of the tool applies then, which is often too short for a large model: the job ends while it loads.
@@ -46,19 +47,26 @@ def check(context: Context) -> Iterator[Finding]:
             continue
         before = context.base.bench.yaml_document(path) if path in context.base.bench.recipe_files else None
         for block, key in _LIMITS:
-            if find(root, block) is not None or find(root, "base", block) is not None or any(f"{key}:" in line for line in context.lines(path)):
+            if (
+                find(root, block) is not None
+                or find(root, "base", block) is not None
+                or any(f"{key}:" in line for line in context.lines(path))
+            ):
                 continue
             runs = [run for use in uses(context) if use.path == path for run in use.runs]
             if before is not None:
                 if find(before.root, block) is not None:
                     message = f"the change takes `{block}` out of the recipe: the default of the cluster or of the tool applies now"
-                    yield context.finding(RULE, message, _block(root), path=path, help="put it back", touches=runs, structure=block, subject=block)
+                    yield context.finding(
+                        RULE, message, _block(root), path=path, help="put it back", touches=runs, structure=block, subject=block
+                    )
                 continue
             have, all_of_them, example = _siblings(context, path, files, key)
             if all_of_them >= _LEAST and have >= _SHARE * all_of_them:
                 yield context.finding(
                     RULE,
-                    f"the recipe has no `{block}.{key}`, {have} of {all_of_them} recipes for the same GPUs and engine have one, such as {example}",
+                    f"the recipe has no `{block}.{key}`, "
+                    f"{have} of {all_of_them} recipes for the same GPUs and engine have one, such as {example}",
                     _block(root),
                     path=path,
                     help=f"set `{block}.{key}`",

@@ -1,8 +1,8 @@
 """A job has less time than its work takes
 
 What
-The time limit of a recipe is below the time that its concurrencies take one after the other: a scenario that runs for a fixed time (`DURATION`) runs it for every
-concurrency of the row. Starting the engine is not even counted.
+The time limit of a recipe is below the time that its concurrencies take one after the other: a scenario that runs for a fixed time
+(`DURATION`) runs it for every concurrency of the row. Starting the engine is not even counted.
 
 Why
 The scheduler ends the job, and the later concurrencies have no result.
@@ -44,11 +44,16 @@ def check(context: Context) -> Iterator[Finding]:
         row = field_site(run.point, "conc", "conc-list")
         yield context.finding(
             RULE,
-            f"the job has {duration(limit.value)}, but {count} concurrencies of {duration(seconds)} each take {duration(count * seconds)}",
+            f"the job has {duration(limit.value)}, but "
+            + (
+                f"{count} concurrencies of {duration(seconds)} each take {duration(count * seconds)}"
+                if count > 1
+                else f"its concurrency takes {duration(seconds)}"
+            ),
             site if site is not None and own(context, site) else row,
             help="raise `time_limit`, or split the row",
             touches=[one for one, _ in short],
-            related=[Related(row, f"{count} concurrencies")],
+            related=[Related(row, "the concurrencies of the row")],
             structure=limit.key,
             subject=f"{count} x {seconds} > {limit.value}",
         )

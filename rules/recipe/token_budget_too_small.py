@@ -1,8 +1,9 @@
 """A prompt does not fit into a step, and may not be split
 
 What
-A worker that reads prompts has a budget of tokens a step below the longest sequence that it accepts, and does not split prompts (chunked prefill is off, as it is for
-TensorRT-LLM unless said). Prompts of the benchmark are compared as well: a chat template adds tokens to `isl`.
+A worker that reads prompts has a budget of tokens a step below the longest sequence that it accepts, and does not split prompts (chunked
+prefill is off, as it is for TensorRT-LLM unless said). Prompts of the benchmark are compared as well: a chat template adds tokens to
+`isl`.
 
 Why
 A prompt longer than the budget is refused, and the request counts as failed.
@@ -62,7 +63,9 @@ def _prompt(one: Started) -> int | None:
     return isl if isinstance(isl, int) and isl > 0 else None
 
 
-def _finding(context: Context, one: Started, setting: Setting, budget: int, longest: int, names: tuple[str, str], prompt: int | None) -> Finding:
+def _finding(
+    context: Context, one: Started, setting: Setting, budget: int, longest: int, names: tuple[str, str], prompt: int | None
+) -> Finding:
     server = one.server
     site = setting.layers[-1].site if setting.layers else server.site
     assert site is not None
@@ -73,7 +76,7 @@ def _finding(context: Context, one: Started, setting: Setting, budget: int, long
     spelling = [name.replace("-", "_") if server.engine == "trtllm" else name for name in names]
     what = f"`{spelling[1]}` is {longest}" if length is not None and length.value == str(longest) else f"prompts have {longest}"
     level = Level.NOTE  # room for the template is left, or the recipe is not in this repository
-    if prompt is not None and budget < prompt:
+    if (prompt is not None and budget < prompt) or (server.engine == "vllm" and length is not None):  # vLLM refuses to start
         level = Level.ERROR
     elif own(context, setting.layers[-1].site if setting.layers else None) and (prompt is None or budget == prompt):
         level = Level.WARNING

@@ -1,9 +1,9 @@
 """An engine does not know a flag
 
 What
-A recipe or a bench script gives an engine a flag that the release in its image does not have: misspelt, removed, or not there yet. The releases are known
-from the engines' own packages; of a nightly build both neighbouring releases are asked, and of an image whose release cannot be told only what no release at
-all has is reported.
+A recipe or a bench script gives an engine a flag that the release in its image does not have: misspelt, removed, or not there yet. The
+releases are known from the engines' own packages; of a nightly build both neighbouring releases are asked, and of an image whose release
+cannot be told only what no release at all has is reported.
 
 Why
 The engine ends with `unrecognized arguments`, after the job has waited for its nodes.
@@ -47,18 +47,20 @@ def _finding(context: Context, named: Named, before: str | None, after: str | No
     name = named.name.partition(".")[0]
     several = full_names(named)
     successor = named.names.replacement(f"--{name}", named.names.anywhere)
-    near = named.names.similar_flag(name, named.window)
-    if len(several) > 1:
-        message = f"`--{name}` is no flag of {named.releases}{named.because} and short for several: {', '.join(several[:4])}"
-        help = "write the flag out"
-    elif before is not None:
+    near = _near(named, name)
+    if before is not None:
         message = f"`--{name}` is no flag of {named.releases}{named.because} any more: the last release with it is {before}"
         help = f"write `--{successor.lstrip('-')}`" if successor else f"take it out{f', or write `--{near}`' if near else ''}"
     elif after is not None:
         message = f"`--{name}` is no flag of {named.releases}{named.because} yet: it comes with {after}"
         help = f"take a newer image{f', or write `--{near}`' if near else ''}"
+    elif len(several) > 1:
+        message = f"`--{name}` is no flag of {named.releases}{named.because} and short for several: {', '.join(several[:4])}"
+        help = "write the flag out"
     else:
-        message = f"`--{name}` is no flag of {named.releases}{named.because}, nor of any other release that is known"
+        message = (
+            f"`--{name}` is no flag of {named.releases}{named.because}{', nor of any other release that is known' if named.settled else ''}"
+        )
         help = f"did you mean `--{near}`?" if near else "take it out"
     return context.finding(
         RULE,
@@ -72,6 +74,14 @@ def _finding(context: Context, named: Named, before: str | None, after: str | No
         subject=name,
         level=_level(named, name, near),
     )
+
+
+def _near(named: Named, name: str) -> str | None:
+    """The flag that was probably meant; vLLM has an opposite of every switch."""
+    if named.names.engine == "vllm" and name.startswith("no-"):
+        opposite = named.names.similar_flag(name[3:], named.window)
+        return f"no-{opposite}" if opposite is not None else None
+    return named.names.similar_flag(name, named.window)
 
 
 def _level(named: Named, name: str, near: str | None) -> Level:

@@ -1,9 +1,9 @@
 """An engine does not read a variable
 
 What
-A recipe or a bench script sets an environment variable that belongs to the engine by its name, and the release in the image reads no such variable: it
-was removed, never released, or is misspelt. A variable counts as read where it is named anywhere in the code of the release; of a nightly build both
-neighbouring releases are asked.
+A recipe or a bench script sets an environment variable that belongs to the engine by its name, and the release in the image reads no such
+variable: it was removed, never released, or is misspelt. A variable counts as read where it is named anywhere in the code of the release;
+of a nightly build both neighbouring releases are asked.
 
 Why
 The setting looks tuned and does nothing, and is published as part of how the numbers were made. Nothing complains.
@@ -51,10 +51,12 @@ def _finding(context: Context, named: Named, before: str | None, after: str | No
         message = f"`{name}` is read by nothing in {named.releases}{named.because}: the last release that reads it is {before}"
         help = f"take it out{f'; `{successor}` replaced it' if successor else ''}"
     elif after is not None:
-        message = f"`{name}` is read by nothing in {named.releases}{named.because}: {named.names.engine} {after} is the first release that reads it"
+        first = f"{named.names.engine} {after} is the first release that reads it"
+        message = f"`{name}` is read by nothing in {named.releases}{named.because}: {first}"
         help = "take a newer image, or take it out"
     else:
-        message = f"`{name}` is read by nothing in {named.releases}{named.because}{', nor in any other release that is known' if named.settled else ''}"
+        ever = ", nor in any other release that is known" if named.settled else ""
+        message = f"`{name}` is read by nothing in {named.releases}{named.because}{ever}"
         help = f"did you mean `{near}`?" if near else "take it out"
     replacement = replaced(context, named.site, name, near) if near is not None and before is None and after is None else None
     return context.finding(

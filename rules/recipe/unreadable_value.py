@@ -1,8 +1,8 @@
 """A value passes the tool's check and fails in the job
 
 What
-Values that the tool takes as plain text or numbers and understands only when the job runs: an unknown benchmark, frontend or profiling type, a benchmark without what it
-needs, concurrencies or a time limit in a form that cannot be read, counts that are zero or negative.
+Values that the tool takes as plain text or numbers and understands only when the job runs: an unknown benchmark, frontend or profiling
+type, a benchmark without what it needs, concurrencies or a time limit in a form that cannot be read, counts that are zero or negative.
 
 Why
 The job waits for its nodes, starts the engine, and then ends.
@@ -28,11 +28,27 @@ from reviewbot.engine.recipes import own, tool_of, uses
 RULE = Rule("unreadable-value", Level.ERROR)
 
 _BENCHMARKS = frozenset(
-    ("manual sa-bench sglang-bench custom gpqa gsm8k lm-eval longbenchv2 mmlu mooncake-router router trace-replay").split()
+    [
+        "manual",
+        "sa-bench",
+        "sglang-bench",
+        "custom",
+        "gpqa",
+        "gsm8k",
+        "lm-eval",
+        "longbenchv2",
+        "mmlu",
+        "mooncake-router",
+        "router",
+        "trace-replay",
+    ]
 )
 _FRONTENDS = frozenset({"dynamo", "sglang", "vllm", "trtllm_serve"})
 _NEW_FRONTENDS = frozenset({"sglang-router", "vllm-router", "atomesh", "tilert-router", "none", "smg", *_FRONTENDS})
-_PLACES = {"benchmark.client_placement": frozenset({"head", "last_decode"}), "frontend.orchestrator_placement": frozenset({"head", "first_decode"})}
+_PLACES = {
+    "benchmark.client_placement": frozenset({"head", "last_decode"}),
+    "frontend.orchestrator_placement": frozenset({"head", "first_decode"}),
+}
 _PROFILING = frozenset({"none", "nsys", "nsys-time", "torch"})
 _NEEDS = {"sa-bench": ("isl", "osl", "concurrencies"), "sglang-bench": ("isl", "osl", "concurrencies"), "custom": ("command",)}
 
@@ -65,7 +81,11 @@ def _problems(recipe: Recipe) -> Iterator[tuple[str, Value | None, str, str]]:
 
 
 def _types(recipe: Recipe) -> Iterator[tuple[str, Value | None, str, str]]:
-    allowed = {"benchmark.type": _BENCHMARKS, "profiling.type": _PROFILING, "frontend.type": _FRONTENDS if recipe.schema == 1 else _NEW_FRONTENDS}
+    allowed = {
+        "benchmark.type": _BENCHMARKS,
+        "profiling.type": _PROFILING,
+        "frontend.type": _FRONTENDS if recipe.schema == 1 else _NEW_FRONTENDS,
+    }
     if recipe.schema == 1:
         allowed.update(_PLACES)
     for key, known in allowed.items():
@@ -73,7 +93,12 @@ def _types(recipe: Recipe) -> Iterator[tuple[str, Value | None, str, str]]:
         if value is None or not isinstance(value.value, str) or value.value in known or (recipe.schema != 1 and key == "benchmark.type"):
             continue
         near = difflib.get_close_matches(value.value.replace("_", "-"), sorted(known), 1, 0.6)
-        yield key, value, f"`{key}` is `{value.value}`, which the tool does not have", f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(sorted(known))}"
+        yield (
+            key,
+            value,
+            f"`{key}` is `{value.value}`, which the tool does not have",
+            f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(sorted(known))}",
+        )
 
 
 def _benchmark(recipe: Recipe) -> Iterator[tuple[str, Value | None, str, str]]:
@@ -85,7 +110,12 @@ def _benchmark(recipe: Recipe) -> Iterator[tuple[str, Value | None, str, str]]:
             yield f"benchmark.{name}", kind, f"a benchmark of type {kind.value} needs `benchmark.{name}`, which is not written", "add it"
     levels = recipe.concurrencies
     if levels is not None and not isinstance(levels.value, tuple):
-        yield levels.key, levels, f"`{levels.key}` is `{levels.value}`, which is neither a list of numbers nor a text such as `4x8`", "write a list, or join the numbers with x"
+        yield (
+            levels.key,
+            levels,
+            f"`{levels.key}` is `{levels.value}`, which is neither a list of numbers nor a text such as `4x8`",
+            "write a list, or join the numbers with x",
+        )
     elif levels is not None and isinstance(levels.value, tuple):
         if min(levels.value) < 1:
             yield levels.key, levels, f"`{levels.key}` has {min(levels.value)}", "write numbers of 1 or more"

@@ -1,8 +1,8 @@
 """An engine value does nothing, or becomes something else
 
 What
-A value of an engine's settings that the tool does not pass on as written. For vLLM and SGLang, `false` and null give no flag at all, so that a switch that is on by default
-stays on; a mapping becomes Python's way to print it, which is no JSON.
+A value of an engine's settings that the tool does not pass on as written. For vLLM and SGLang, `false` and null give no flag at all, so
+that a switch that is on by default stays on; a mapping becomes Python's way to print it, which is no JSON.
 
 Why
 The recipe says that a feature is off, the engine runs with it; or the engine ends over a value that it cannot read.
@@ -46,7 +46,9 @@ def check(context: Context) -> Iterator[Finding]:
             for key, value in role.args.items():
                 if value.value is False:
                     yield from _off(context, use, role, key, value)
-                elif isinstance(value.value, dict) or (isinstance(value.value, list) and any(isinstance(item, (dict, list)) for item in value.value)):
+                elif isinstance(value.value, dict) or (
+                    isinstance(value.value, list) and any(isinstance(item, (dict, list)) for item in value.value)
+                ):
                     yield from _mapping(context, use, role, key, value)
 
 
