@@ -265,24 +265,22 @@ def _review(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> 
         progress.clear()
         lines = session.context(head).lines
         return command.Checked(
-            result.findings, result.incomplete, result.ignored, known, session.settings.fail_on, lines, reader(session, head)
+            result.findings, result.incomplete, result.ignored, known, session.settings.fail_on, lines, read_at(head)
         )
 
-    def reader(session: Session, head: str) -> Callable[[str], bytes | None]:
+    def read_at(commit: str) -> Callable[[str], bytes | None]:
+        tree = parts.open_tree(str(_root(arguments)), commit)
+
         def read(path: str) -> bytes | None:
             try:
-                return session.tree(head).read(path)
+                return tree.read(path)
             except TreeError:
                 return None
 
         return read
 
-    def lines_at(commit: str) -> Callable[[str], Sequence[str]]:
-        session = _session(argparse.Namespace(**{**vars(arguments), "head": commit}), parts, progress, None, revision=commit)
-        return session.context(commit).lines
-
     try:
-        return command.run(arguments, command.Means(check, lambda: known, _root(arguments), lines_at))
+        return command.run(arguments, command.Means(check, lambda: known, _root(arguments), read_at))
     except command.UsageError as error:
         raise UsageError(str(error)) from None
 
