@@ -217,6 +217,7 @@ def _last_place(text: str) -> Fraction:
 # --- names -----------------------------------------------------------------------------------------------------------
 
 _NAME_TOKEN = re.compile(r"(?P<parallel>(?:(?:tp|dep|tep|ep|pp|dcp|pcp|dp)\d+)+)$")
+_NAME_SIDE = re.compile(r"(?P<side>ctx|gen)(?P<workers>\d+)(?P<parallel>(?:(?:tp|dep|tep|ep|pp|dcp|pcp|dp)\d+)+)$")
 _NAME_PART = re.compile(r"(?P<name>tp|dep|tep|ep|pp|dcp|pcp|dp)(?P<value>\d+)")
 
 
@@ -230,10 +231,11 @@ class NameClaims:
 
 
 def name_claims(name: str) -> NameClaims:
-    """The claims in a name such as ``disagg-b200-1p2d-tp4-dep8-c16`` (without directory and ending)."""
+    """The claims in a name such as ``disagg-b200-1p2d-tp4-dep8-c16`` or ``ctx1dep2_gen13tp4_c78`` (without directory and ending)."""
     workers: tuple[int, int] | None = None
     groups: list[tuple[tuple[str, int], ...]] = []
     concurrencies: list[int] = []
+    sides: dict[str, tuple[int, tuple[tuple[str, int], ...]]] = {}
     for token in re.split(r"[-_.]", name.lower()):
         pair = re.fullmatch(r"(\d+)p(\d+)d", token)
         concurrency = re.fullmatch(r"c(?:onc)?(\d+)", token)
@@ -241,6 +243,11 @@ def name_claims(name: str) -> NameClaims:
             workers = (int(pair[1]), int(pair[2]))
         elif concurrency:
             concurrencies.append(int(concurrency[1]))
+        elif (side := _NAME_SIDE.match(token)) is not None:
+            sides[side["side"]] = (int(side["workers"]), tuple((part["name"], int(part["value"])) for part in _NAME_PART.finditer(side["parallel"])))
         elif _NAME_TOKEN.match(token):
             groups.append(tuple((part["name"], int(part["value"])) for part in _NAME_PART.finditer(token)))
+    if workers is None and not groups and len(sides) == 2:
+        workers = (sides["ctx"][0], sides["gen"][0])
+        groups = [sides["ctx"][1], sides["gen"][1]]
     return NameClaims(workers, tuple(groups), tuple(concurrencies))

@@ -32,7 +32,7 @@ def build_run(job: Job, trace: Trace, opaque_keys: OpaqueKeys | None = None) -> 
     run = paths[0]
     if len(paths) > 1:
         run = _merged(paths)
-    return replace(run, paths=len(trace.paths), digest=digest(run))
+    return replace(run, paths=len(trace.paths), digest=digest(run), files=trace.files_read)
 
 
 def _telling(paths: tuple[TracePath, ...]) -> list[TracePath]:

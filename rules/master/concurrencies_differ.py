@@ -60,8 +60,8 @@ def check(context: Context) -> Iterator[Finding]:
 
 def _consequence(missing: list[int], extra: list[int]) -> str:
     if missing:
-        return f": {_listed(missing)} never runs"
-    return f": {_listed(extra)} runs and is not in the row"
+        return f": {_listed(missing)} never {'run' if len(missing) > 1 else 'runs'}"
+    return f": {_listed(extra)} {'run and are' if len(extra) > 1 else 'runs and is'} not in the row"
 
 
 def _numbers(value: object) -> list[int]:
