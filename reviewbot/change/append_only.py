@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reviewbot.bench.changelog import ChangelogEntry, resolve
-from reviewbot.bench.freeze import frozen
+from reviewbot.bench.freeze import freeze
 from reviewbot.bench.model import Point
 from reviewbot.change.impact import Impact, plain_row
 from reviewbot.change.lines import Diff
@@ -165,7 +165,7 @@ def _curves(points: Iterable[Point], selected: Mapping[str, set[str]]) -> dict[H
         conc = point.row.get("conc")
         for value in conc if isinstance(conc, list) else [conc]:
             if isinstance(value, int):
-                found.setdefault((point.key, frozen(row)), {}).setdefault(value, point)
+                found.setdefault((point.key, freeze(row)), {}).setdefault(value, point)
     return found
 
 
@@ -173,11 +173,11 @@ def series(row: Mapping[str, Any]) -> Hashable:
     """The curve of the published charts that a row belongs to."""
     agentic = row.get("scenario-type") == "agentic-coding"
     offload = row.get("kv-offloading", "none") not in (None, "", "none")
-    roles = [row.get(name) if isinstance(row.get(name), dict) else {} for name in ("prefill", "decode")]
-    return frozen(
+    roles: list[Mapping[str, Any]] = [row[name] if isinstance(row.get(name), dict) else {} for name in ("prefill", "decode")]
+    return freeze(
         [
             row.get("model"), row.get("model-prefix"), row.get("precision"), row.get("framework"), row.get("runner"),
             bool(row.get("disagg", False)), agentic, None if agentic else row.get("isl"), None if agentic else row.get("osl"), offload,
-            "" if agentic else row.get("spec-decoding", "none"), *(role.get("hardware") if isinstance(role, dict) else None for role in roles),
+            "" if agentic else row.get("spec-decoding", "none"), *(role.get("hardware") for role in roles),
         ]
     )  # fmt: skip

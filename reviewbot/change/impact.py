@@ -252,13 +252,12 @@ def _paired(base: Sequence[Run], head: Sequence[Run]) -> tuple[list[tuple[Run, R
     left = list(base)
     new: list[Run] = []
     for run in head:
-        same = next((other for other in left if other.launcher == run.launcher and other.node == run.node), None)
-        same = same or next((other for other in left if other.launcher == run.launcher), None)
+        places = [number for number, other in enumerate(left) if other.launcher == run.launcher]
+        same = next((number for number in places if left[number].node == run.node), places[0] if places else None)
         if same is None:
             new.append(run)
         else:
-            left.remove(same)
-            pairs.append((same, run))
+            pairs.append((left.pop(same), run))
     while left and new:
         pairs.append((left.pop(0), new.pop(0)))
     return pairs, left, new

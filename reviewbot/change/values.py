@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from reviewbot.bench.model import Recipe
+from reviewbot.bench.model import Recipe, Value
 from reviewbot.documents.nodes import Mapping as YamlMapping
 from reviewbot.documents.nodes import Node, Scalar, Sequence
 from reviewbot.documents.positions import Site
@@ -66,7 +66,10 @@ def effective_values(run: Run) -> dict[str, Effective]:
         if setting is not None:
             found[name] = _of_setting(setting)
     _servers(run.servers, found)
-    for name, client in _numbered((f"client.{client.program}", client) for client in run.clients):
+    seen: Counter[str] = Counter()
+    for client in run.clients:
+        seen[client.program] += 1
+        name = f"client.{client.program}" + (f"#{seen[client.program]}" if seen[client.program] > 1 else "")
         found[name] = Effective(client.program, True, _at(client.site, "argv", client.program))
         for flag, setting in client.flags.items():
             found[f"{name}.{flag}"] = _of_setting(setting)
@@ -98,13 +101,6 @@ def _of_setting(setting: Setting) -> Effective:
     return Effective(" or ".join(texts), not setting.unknown and bool(setting.values), setting.layers)
 
 
-def _numbered(items: Iterator[tuple[str, object]]) -> Iterator[tuple[str, object]]:
-    seen: Counter[str] = Counter()
-    for name, item in items:
-        seen[name] += 1
-        yield (name if seen[name] == 1 else f"{name}#{seen[name]}"), item
-
-
 def _servers(servers: tuple[Server, ...], found: dict[str, Effective]) -> None:
     seen: Counter[str] = Counter()
     for server in servers:
@@ -131,10 +127,10 @@ def _recipe(run: Run, text: FileText, found: dict[str, Effective]) -> None:
 
 def _told_by_servers(recipe: Recipe) -> frozenset[str]:
     """Keys of the recipe that are flags and variables of servers."""
-    maps: list[Mapping[str, object]] = [recipe.environment]
+    maps: list[Mapping[str, Value]] = [recipe.environment]
     for role in recipe.roles.values():
         maps += [role.args, role.env]
-    return frozenset(value.key for some in maps for value in some.values())  # type: ignore[attr-defined]
+    return frozenset(value.key for some in maps for value in some.values())
 
 
 def _plain(value: object) -> str:
