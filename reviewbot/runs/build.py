@@ -15,6 +15,7 @@ from reviewbot.bench.recipes import load_recipe
 from reviewbot.documents.yaml import YamlDocument, parse_yaml
 from reviewbot.runs.model import Client, Layer, Run, Server, Setting
 from reviewbot.runs.servers import layers_of, recipe_servers, recipe_setting, script_programs
+from reviewbot.runs.unseen import exported, programs, unseen_steps
 from reviewbot.runs.values import setting, shown, united
 from reviewbot.trace.effects import Checkout, Enter, Exec, Limit, Missing, OpaqueEdit, Submit
 from reviewbot.trace.files import FileText
@@ -277,6 +278,9 @@ def digest(run: Run) -> str:
         "model": _value(run.model_path),
         "extra": _values(run.extra),
         "message": run.message if run.outcome != "submit" else "",
+        "exported": {name: text for name, (text, _) in exported(run).items()},
+        "programs": {name: [text for text, _ in steps] for name, steps in programs(run).items()},
+        "unseen": {name: [text for text, _ in steps] for name, steps in unseen_steps(run).items()},
     }
     text = json.dumps(observed, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
