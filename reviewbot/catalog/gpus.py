@@ -14,7 +14,8 @@ GIB = 1 << 30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gpu:
-    """One kind of GPU. ``usable_gib`` is the total that the runtime reports; ``measured`` tells whether a log says so or it is estimated."""
+    """One kind of GPU. ``usable_gib`` is the total that the runtime reports; ``measured`` tells whether a log says so or it is
+    estimated."""
 
     name: str
     vendor: str  # nvidia, amd

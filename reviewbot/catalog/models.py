@@ -61,13 +61,15 @@ class Checkpoint:
     source: str
     published: bool = True
     kv_dtype: str | None = None
+    draft_bytes: int = 0  # a draft model in the same files, of which the size alone is known
     published_bytes: int | None = None
     published_bytes_source: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """What is known of one model; equal only to itself. ``arch`` holds the numbers under their ``config.json`` names; a missing one is unknown."""
+    """What is known of one model; equal only to itself. ``arch`` holds the numbers under their ``config.json`` names; a missing one is
+    unknown."""
 
     name: str
     family: str | None
@@ -85,7 +87,8 @@ class Model:
         return value
 
     def checkpoint(self, precision: str) -> Checkpoint | None:
-        """The checkpoint in ``precision`` (``fp4``, ``fp8``, ``nvfp4``, ``bf16``, ``int4`` ...): the exact name first, else the one published in that width."""
+        """The checkpoint in ``precision`` (``fp4``, ``fp8``, ``nvfp4``, ``bf16``, ``int4`` ...): the exact name first, else the one
+        published in that width."""
         wanted = precision.lower().replace("-", "_")
         for one in self.checkpoints:
             if one.precision == wanted:
@@ -134,7 +137,8 @@ def _key(text: str) -> str:
 
 
 def model_from_data(data: Mapping[str, Any]) -> Model:
-    """A model from the content of its file. Raises ``ModelError`` where the content does not have the form of ``schemas/model.schema.json``."""
+    """A model from the content of its file. Raises ``ModelError`` where the content does not have the form of
+    ``schemas/model.schema.json``."""
     try:
         if data["version"] != 1:
             raise ModelError(f"model file version {data['version']!r}: only 1 is known")
@@ -147,6 +151,7 @@ def model_from_data(data: Mapping[str, Any]) -> Model:
                 source=one["source"],
                 published=bool(one.get("published", True)),
                 kv_dtype=one.get("kv_dtype"),
+                draft_bytes=(one.get("draft_bytes") or {}).get("value", 0),
                 published_bytes=(one.get("published_bytes") or {}).get("value"),
                 published_bytes_source=(one.get("published_bytes") or {}).get("source"),
             )
@@ -156,6 +161,7 @@ def model_from_data(data: Mapping[str, Any]) -> Model:
             for name, value in checkpoint.layout.items():
                 if isinstance(value, str) and value not in FORMATS:
                     raise ModelError(f"{data['name']}: {checkpoint.precision}: {name}: format {value!r} is not known")
+        _check_arch(data["arch"])
         return Model(
             name=data["name"],
             family=data["family"],
@@ -167,6 +173,31 @@ def model_from_data(data: Mapping[str, Any]) -> Model:
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"not a model file: {type(error).__name__}: {error}") from None
+
+
+_MOST_LAYERS = 10_000
+_LISTS = {"indexer_types": str, "compress_ratios": int, "full_attn_layers": int}
+
+
+def _check_arch(arch: Mapping[str, Any]) -> None:
+    """Raises ``ModelError`` for numbers that no model can have."""
+    for key, value in arch.items():
+        if isinstance(value, (list, tuple)):
+            kind = _LISTS.get(key)
+            if kind is None or len(value) > _MOST_LAYERS or not all(isinstance(one, kind) for one in value):
+                raise ModelError(f"{key} is not a list of {kind.__name__ if kind else 'anything known'}")
+        elif key in _LISTS or not isinstance(value, (int, float, bool)):
+            raise ModelError(f"{key} is not of the right kind: {value!r:.40}")
+        elif not 0 <= value < 1 << 48:
+            raise ModelError(f"{key} is out of range: {value}")
+    layers, drafts = arch.get("num_hidden_layers", 0), arch.get("num_nextn_predict_layers", 0)
+    if (
+        not 1 <= layers <= _MOST_LAYERS
+        or drafts > _MOST_LAYERS
+        or arch.get("full_attention_interval", 1) < 1
+        or arch.get("hidden_size", 0) < 1
+    ):
+        raise ModelError("the number of layers or their interval is out of range")
 
 
 def read_model(path: Path) -> Model:
@@ -199,8 +230,8 @@ def all_models(*directories: Path) -> Mapping[str, Model]:
 
 
 def find_model(name: str, *directories: Path) -> Model | None:
-    """The model that ``name`` means: its name, an alias, a Hugging Face id, or a path or id whose last part is one of those or continues one
-    with a dash. The longest match wins; ``None`` where nothing matches."""
+    """The model that ``name`` means: its name, an alias, a Hugging Face id, or a path or id whose last part is one of those or continues
+    one with a dash. The longest match wins; ``None`` where nothing matches."""
     names = _catalogue((DIRECTORY, *directories))[1]
     wanted = _key(name)
     if wanted in names:
@@ -228,11 +259,12 @@ def names() -> Iterator[str]:
 
 _ARCH_KEYS = (
     "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim", "kv_lora_rank", "qk_rope_head_dim",
-    "qk_nope_head_dim", "v_head_dim", "q_lora_rank", "first_k_dense_replace", "intermediate_size", "moe_intermediate_size", "n_routed_experts",
-    "n_shared_experts", "num_experts_per_tok", "vocab_size", "max_position_embeddings", "num_nextn_predict_layers", "tie_word_embeddings",
-    "index_n_heads", "index_head_dim", "index_topk", "indexer_types", "sliding_window", "o_groups", "o_lora_rank", "compress_ratios", "hc_mult",
-    "num_hash_layers", "routed_expert_hidden_size", "full_attn_layers", "full_attention_interval", "linear_num_key_heads", "linear_key_head_dim",
-    "linear_num_value_heads", "linear_value_head_dim", "linear_conv_kernel_dim", "shared_expert_intermediate_size", "attention_bias",
+    "qk_nope_head_dim", "v_head_dim", "q_lora_rank", "first_k_dense_replace", "intermediate_size", "moe_intermediate_size",
+    "n_routed_experts", "n_shared_experts", "num_experts_per_tok", "vocab_size", "max_position_embeddings", "num_nextn_predict_layers",
+    "tie_word_embeddings", "index_n_heads", "index_head_dim", "index_topk", "indexer_types", "sliding_window", "o_groups", "o_lora_rank",
+    "compress_ratios", "hc_mult", "num_hash_layers", "routed_expert_hidden_size", "full_attn_layers", "full_attention_interval",
+    "linear_num_key_heads", "linear_key_head_dim", "linear_num_value_heads", "linear_value_head_dim", "linear_conv_kernel_dim",
+    "shared_expert_intermediate_size", "attention_bias",
 )  # fmt: skip
 
 _RENAMED = {"num_experts": "n_routed_experts", "num_local_experts": "n_routed_experts", "mtp_num_hidden_layers": "num_nextn_predict_layers"}
@@ -269,13 +301,15 @@ def model_file_from_config(config: Mapping[str, Any], name: str, source: str, hf
         "assumed": True,
         "source": f"{source} (quantization_config)" if text.get("quantization_config") else f"{source} (unquantised)",
     }
+    arch = {key: value for key, value in arch.items() if value is not None}
+    _check_arch(arch)
     return {
         "version": 1,
         "name": name,
         "aliases": [],
         "architectures": architectures,
         "family": family,
-        "arch": {key: value for key, value in arch.items() if value is not None},
+        "arch": arch,
         "checkpoints": [checkpoint],
         "sources": {"arch": source},
     }

@@ -270,7 +270,7 @@ def _mlp(model: Model, formats: _Formats, layers: tuple[int, ...], *, mtp: bool,
 @lru_cache(maxsize=512)
 def checkpoint_bytes(model: Model, checkpoint: Checkpoint) -> int:
     """Bytes of the checkpoint's files, from the tensors (headers left out)."""
-    return round(sum(one.total_bytes for one in tensors(model, checkpoint) if not one.absorbed))
+    return round(sum(one.total_bytes for one in tensors(model, checkpoint) if not one.absorbed)) + checkpoint.draft_bytes
 
 
 def parameters(model: Model, checkpoint: Checkpoint) -> dict[str, int]:

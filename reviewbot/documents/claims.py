@@ -28,6 +28,8 @@ _ROLE_COUNT = re.compile(
     rf"(?<![\w.=@])(?P<count>\d+)\s+{_ROLE}(?:\s+(?P<noun>workers?|engines?|nodes?))?"
     rf"(?:\s*[(@]?\s*(?P<parallel>(?:{_PARALLEL})(?:\s*/\s*(?:{_PARALLEL}))*)(?:\s+each)?\s*\)?)?",
 )
+_NODES_OF = re.compile(r"^\W*Nodes:")
+_BARE_END = re.compile(r"\s*(?:$|[+,;.)(:/]|and\b)")
 _ROLE_PARALLEL = re.compile(rf"(?:(?<![\w.])(?P<count>\d+)\s?x\s+)?(?<![\w-])(?P<parallel>(?:DEP|TEP|TP)\s*=?\s*\d+)\s+{_ROLE}\b(?!\s+nodes?)")
 _TOTALS = re.compile(r"(?<![\w.])(?P<nodes>\d+)\s+nodes?\s*/\s*(?P<gpus>\d+)\s+GPUs?\b")
 _CONCURRENCY = re.compile(r"(?<![\w-])conc(?:urrency)?\s?=\s?(?P<value>\d+)(?![\w.-])")
@@ -37,13 +39,15 @@ _ONE_PARALLEL = re.compile(r"(?P<name>D?EP|TEP|TP|PP|DCP|PCP|DP)\s*=?\s*(?P<valu
 @dataclass(frozen=True, slots=True)
 class Claim:
     """``name`` is what is claimed (``workers``, ``tp``, ``ep``, ``pp``, ``dep``, ``tep``, ``dp``, ``dp-attn``, ``nodes``, ``gpus``, ``concurrency``), ``role`` of
-    which server (``prefill``, ``decode`` or ``""`` for the whole run), ``value`` the number (1 and 0 for switches); ``start``/``end`` are offsets."""
+    which server (``prefill``, ``decode`` or ``""`` for the whole run), ``value`` the number (1 and 0 for switches); ``start``/``end`` are offsets.
+    ``short`` marks workers written as ``1P2D``, which some count in nodes."""
 
     name: str
     role: str
     value: int
     start: int
     end: int
+    short: bool = False
 
 
 def topology_claims(text: str) -> list[Claim]:
@@ -54,11 +58,16 @@ def topology_claims(text: str) -> list[Claim]:
             continue
         for match in _WORKERS.finditer(sentence):
             for role in ("prefill", "decode"):
-                claims.append(Claim("workers", role, int(match[role]), start + match.start(), start + match.end()))
-        for match in _ROLE_COUNT.finditer(sentence):
+                claims.append(Claim("workers", role, int(match[role]), start + match.start(), start + match.end(), True))
+        counts = list(_ROLE_COUNT.finditer(sentence))
+        nodes = _NODES_OF.search(sentence) is not None
+        both = len({match["role"] for match in counts}) > 1
+        for match in counts:
             noun = match["noun"] or ""
-            name = "nodes" if noun.startswith("node") else "workers"
-            claims.append(Claim(name, match["role"], int(match["count"]), start + match.start(), start + match.end()))
+            name = "nodes" if noun.startswith("node") or (nodes and not noun) else "workers"
+            # A bare "1024 decode" may be followed by anything; beside a count of the other role it is one of workers.
+            if noun or match["parallel"] or (both and _BARE_END.match(sentence, match.end())):
+                claims.append(Claim(name, match["role"], int(match["count"]), start + match.start(), start + match.end()))
             claims.extend(_parallel(match, start))
         for match in _ROLE_PARALLEL.finditer(sentence):
             if match["count"]:
@@ -217,6 +226,7 @@ def _last_place(text: str) -> Fraction:
 # --- names -----------------------------------------------------------------------------------------------------------
 
 _NAME_TOKEN = re.compile(r"(?P<parallel>(?:(?:tp|dep|tep|ep|pp|dcp|pcp|dp)\d+)+)$")
+_NAME_SIDE = re.compile(r"(?P<side>ctx|gen)(?P<workers>\d+)(?P<parallel>(?:(?:tp|dep|tep|ep|pp|dcp|pcp|dp)\d+)+)$")
 _NAME_PART = re.compile(r"(?P<name>tp|dep|tep|ep|pp|dcp|pcp|dp)(?P<value>\d+)")
 
 
@@ -230,10 +240,11 @@ class NameClaims:
 
 
 def name_claims(name: str) -> NameClaims:
-    """The claims in a name such as ``disagg-b200-1p2d-tp4-dep8-c16`` (without directory and ending)."""
+    """The claims in a name such as ``disagg-b200-1p2d-tp4-dep8-c16`` or ``ctx1dep2_gen13tp4_c78`` (without directory and ending)."""
     workers: tuple[int, int] | None = None
     groups: list[tuple[tuple[str, int], ...]] = []
     concurrencies: list[int] = []
+    sides: dict[str, tuple[int, tuple[tuple[str, int], ...]]] = {}
     for token in re.split(r"[-_.]", name.lower()):
         pair = re.fullmatch(r"(\d+)p(\d+)d", token)
         concurrency = re.fullmatch(r"c(?:onc)?(\d+)", token)
@@ -241,6 +252,11 @@ def name_claims(name: str) -> NameClaims:
             workers = (int(pair[1]), int(pair[2]))
         elif concurrency:
             concurrencies.append(int(concurrency[1]))
+        elif (side := _NAME_SIDE.match(token)) is not None:
+            sides[side["side"]] = (int(side["workers"]), tuple((part["name"], int(part["value"])) for part in _NAME_PART.finditer(side["parallel"])))
         elif _NAME_TOKEN.match(token):
             groups.append(tuple((part["name"], int(part["value"])) for part in _NAME_PART.finditer(token)))
+    if workers is None and not groups and len(sides) == 2:
+        workers = (sides["ctx"][0], sides["gen"][0])
+        groups = [sides["ctx"][1], sides["gen"][1]]
     return NameClaims(workers, tuple(groups), tuple(concurrencies))

@@ -63,6 +63,14 @@ _BETWEEN = re.compile(r"(?:[ \t]|\\\n)*[\n;]?\s*")
 _GAP = re.compile(r"(?:[\s;]|\\\n)*\Z")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _KEYWORD = re.compile(r"(?:if|while|until|for|select|case)(?!\w)")
+_ASSIGNMENT_HEAD = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
+_ASSIGNMENT_PLACE = re.compile(r"(?:^|[;&|(!{]|\b(?:then|do|else|if|elif|while|until)\b)[ \t]*(?=[A-Za-z_]\w*\+?=)", re.ASCII | re.MULTILINE)
+_REDIRECT_HEAD = re.compile(r"\d*(?:&>>|&>|>>|>\||>&|<&|<>|>|<(?![<(]))[ \t]*")
+# `!` before a compound command or a function, which the grammar does not know
+_NEGATION = re.compile(
+    r"(?:(?<=[;&|({\n!])|(?<=\bthen)|(?<=\bdo)|(?<=\belse)|(?<=\bif)|(?<=\belif)|(?<=\bwhile)|(?<=\buntil)|\A)((?:[ \t]|\\\n)*)!"
+    r"(?=(?:[ \t]|\\\n)+(?:(?:[{(]|(?:if|for|while|until|case|select|function)\b|[\w.-]+[ \t]*\([ \t]*\))))"
+)
 _LONE_DOLLAR = re.compile(r"\$(?=\s|\Z)")
 _INNER_HASH = re.compile(r"(\$\{[!#]?\w+(?:\[[^\]\n]*\])?#+)|(?<=[\w.\-/:=@%+,~^*])\#")  # no comment, though the grammar takes it for one
 _HIGH_PLANE = re.compile("[\U000F0000-\U000FFFFD]")
@@ -80,8 +88,10 @@ def _parser() -> tree_sitter.Parser:
 
 
 @lru_cache(maxsize=1)
-def _comment_query() -> tree_sitter.Query:
-    return tree_sitter.Query(tree_sitter.Language(tree_sitter_bash.language()), "(comment) @c")
+def _query() -> tree_sitter.Query:
+    pattern = "(comment) @comment (command . (variable_assignment) (file_redirect)) @assignment"
+    query: tree_sitter.Query = tree_sitter.Query(tree_sitter.Language(tree_sitter_bash.language()), pattern)
+    return query
 
 
 def parse_shell(data: bytes | str, path: str = "") -> Script:
@@ -164,6 +174,8 @@ def _masked(source: Source) -> str:
         text = text.replace(";;&", ";; ").replace(";&", ";;")
     if "time" in text:
         text = _TIME.sub(lambda m: m.group(1) + " " * (m.end() - m.end(1)), text)
+    if "!" in text:
+        text = _NEGATION.sub(lambda m: m.group(1) + " ", text)
     if not source.heredocs:
         return text
     pieces: list[str] = []
@@ -179,6 +191,27 @@ def _masked(source: Source) -> str:
         at = end
     pieces.append(text[at:])
     return "".join(pieces)
+
+
+def _assignment_redirects(source: Source, start: int, end: int) -> tuple[int, int] | None:
+    """Where the redirects stand that follow assignments without a command (``x=$(y) 2>/dev/null``): the grammar wants a command behind
+    them and takes it from the next line."""
+    text = source.text
+    i = start
+    try:
+        while found := _ASSIGNMENT_HEAD.match(text, i, end):
+            blank = _BLANK.match(text, source.skip_word(found.end(), end), end)
+            i = blank.end() if blank else i
+        first = last = i
+        while found := _REDIRECT_HEAD.match(text, i, end):
+            last = source.skip_word(found.end(), end)
+            blank = _BLANK.match(text, last, end)
+            i = blank.end() if blank else last
+    except ShellSyntaxError:
+        return None
+    if first == start or last == first or (i < end and text[i] not in "\n;&|)#"):
+        return None
+    return first, last
 
 
 _CLOSERS = {"fi": ("if",), "done": ("for", "while", "until", "select"), "esac": ("case",), "}": ("{",), ")": ("(",)}
@@ -199,7 +232,7 @@ def _syntax_problems(reader: _Reader, source: Source) -> list[Problem]:
 
 
 def _cause(source: Source) -> Problem | None:
-    """The first thing that is wrong with the nesting of a script that has an error, by its keywords; ``None`` where the nesting is right."""
+    """The first thing that is wrong with the nesting of a script that has an error, by its keywords; ``None`` where that is right."""
     stack: list[tuple[str, int]] = []
 
     def told(message: str, start: int, length: int) -> Problem:
@@ -258,11 +291,22 @@ class _Reader:
         masked = known[1] if known else _masked(source)
         if not known:
             self.masks[id(source)] = (source, masked)  # keeps the source alive, so its id stays its own
-        region = _Region(source, Scanner(source, self.parse, depth), masked, start, end, depth)
         tree = _parser().parse(masked[start:end].encode("ascii"))
+        found = tree_sitter.QueryCursor(_query()).captures(tree.root_node)
+        places = {node.start_byte + start for node in found.get("assignment", ())}
+        if tree.root_node.has_error:
+            places.update(match.end() for match in _ASSIGNMENT_PLACE.finditer(masked, start, end))
+        redirects = [blank for place in sorted(places) if (blank := _assignment_redirects(source, place, end))]
+        if redirects:
+            for first, last in redirects:
+                masked = masked[:first] + " " * (last - first) + masked[last:]
+            self.masks[id(source)] = (source, masked)
+            tree = _parser().parse(masked[start:end].encode("ascii"))
+            found = tree_sitter.QueryCursor(_query()).captures(tree.root_node)
         if depth == 0 or source.parent is not None:  # else the tree of the text around has shown them already
-            for node in tree_sitter.QueryCursor(_comment_query()).captures(tree.root_node).get("c", ()):
+            for node in found.get("comment", ()):
                 self.comment(source, masked, node.start_byte + start, end)
+        region = _Region(source, Scanner(source, self.parse, depth), masked, start, end, depth)
         return _Statements(self, region).block(tree.root_node.children, start, end)
 
     def comment(self, source: Source, masked: str, start: int, limit: int) -> None:
@@ -399,18 +443,35 @@ class _Statements:
     def statement(self, node: tree_sitter.Node) -> tuple[Statement, int]:
         """A statement and the offset behind it, redirects included."""
         kind = node.type
+        start = self.at(node)
         if kind in _LEAVES:
-            return self.simple(self.at(node))
+            return self.simple(start)
         self.depth += 1
         if self.depth > MAX_DEPTH:
             self.depth -= 1
             raise ShellSyntaxError("nested too deeply to be read", self.at(node), "too-deep")
         self.scanner.depth += 1
         try:
-            return self.compound(node, kind)
+            statement, stop = self.compound(node, kind)
         finally:
             self.depth -= 1
             self.scanner.depth -= 1
+        if kind not in ("list", "pipeline", "redirected_statement", "negated_command"):
+            for begin in self.hidden_negations(start):
+                statement = self.negation(statement, begin, stop)
+        return statement, stop
+
+    def hidden_negations(self, start: int) -> list[int]:
+        """Offsets of the ``!`` before ``start`` that were taken out of the grammar's text."""
+        found: list[int] = []
+        i = start
+        while True:
+            while i > self.base and (self.text[i - 1] in " \t" or self.text.startswith("\\\n", i - 2)):
+                i -= 1 if self.text[i - 1] in " \t" else 2
+            if i <= self.base or self.text[i - 1] != "!" or self.masked[i - 1] != " ":
+                return found
+            i -= 1
+            found.append(i)
 
     def compound(self, node: tree_sitter.Node, kind: str) -> tuple[Statement, int]:
         start = self.at(node)
@@ -463,7 +524,7 @@ class _Statements:
         return self.at(closing)
 
     def operands(self, node: tree_sitter.Node, separators: frozenset[str]) -> list[tuple[str, Statement, int]]:
-        """Statements of a list or a pipeline, each with the operator before it and the offset behind it; what stands between must be blank."""
+        """Statements of a list or a pipeline, each with the operator before it and the offset behind it; the rest must be blank."""
         out: list[tuple[str, Statement, int]] = []
         operator = ""
         at = self.at(node)
@@ -589,7 +650,7 @@ class _Statements:
         limit = self.at(clauses[0]) if clauses else own[1][2]
         inner = [child for child in own[1][3] if child.type not in ("elif_clause", "else_clause") and self.at(child) < limit]
         arms.append((self.part(own[0]), self.block(inner, own[1][1], limit)))
-        for position, clause in enumerate(clauses):
+        for clause in clauses:
             if clause.type == "elif_clause":
                 pieces = self.divided(clause, frozenset({"elif", "then"}))
                 if len(pieces) < 2:
@@ -616,7 +677,8 @@ class _Statements:
         body_node = next((child for child in node.children if child.type == "do_group"), None)
         if body_node is None:
             raise ShellSyntaxError(f"the loop of line {self.line(start)} has no `do`", start)
-        condition = self.block([child for child in node.children[1:] if self.to(child) <= self.at(body_node)], start + 5, self.at(body_node))
+        before = [child for child in node.children[1:] if self.to(child) <= self.at(body_node)]
+        condition = self.block(before, start + 5, self.at(body_node))
         body, end = self.group_of(node)
         redirects, stop = self.scanner.redirects(end, self.limit)
         return While(condition, body, until, redirects, self.line(start), self.last_line(stop)), stop

@@ -220,6 +220,19 @@ class Source:
             return self.skip_dollar(start, end, False, depth)
         return start + (2 if c == "\\" else 1)
 
+    def skip_word(self, start: int, end: int, depth: int = 0) -> int:
+        """The end of the word that begins at ``start``, the value of an array included."""
+        text = self.text
+        i = start
+        while i < end and text[i] not in " \t\n;&|<>":
+            if text[i] == "(":
+                i = self._skip_group(i, end, depth)
+            elif text[i] == ")":
+                break
+            else:
+                i = self.skip_any(i, end, depth)
+        return min(i, end)
+
     def close_paren(self, start: int, end: int, depth: int, opened: int) -> int:
         """The offset of the ``)`` that ends the command list beginning at ``start``."""
         if depth > MAX_DEPTH:
@@ -325,7 +338,7 @@ class Source:
                     continue
                 c = text[i]
                 if c in " \t\n;&|()<>":
-                    if c == "(" and i > word_start and text[i - 1] in "?*+@!" or c == "(" and i > word_start and text[i - 1] == "=":
+                    if c == "(" and i > word_start and text[i - 1] in "?*+@!=":  # an extended pattern, the value of an array
                         i = self._skip_group(i, end, depth)
                         bare = False
                         continue

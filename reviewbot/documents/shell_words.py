@@ -47,7 +47,10 @@ _VARIABLE_REDIRECT = re.compile(r"\{([A-Za-z_]\w*)\}(?=[<>])", re.ASCII)
 _SEQUENCE = re.compile(r"(?:(-?\d{1,18})\.\.(-?\d{1,18})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,18}))?\Z", re.ASCII)
 _TEST_BINARY = re.compile(r"(==|=~|!=|=|<|>|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef))(?=[\s\"'$]|(?<=[<>])|\Z)")
 _TEST_UNARY = re.compile(r"-[a-zA-Z](?=[ \t\n])")
-_ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?"}
+_ANSI = {
+    "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"',
+    "?": "?",
+}
 _ANSI_NUMBER = re.compile(r"([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|c(.)", re.DOTALL)
 _GLOB = re.compile(r"[*?\[]")
 
@@ -123,13 +126,16 @@ def _bytes_joined(text: str) -> str:
     return text
 
 
+_TILDE = re.compile(r"~|[A-Za-z_][A-Za-z0-9_]*=(?:.*:)?~", re.DOTALL)
+
+
 def static_text(parts: tuple[Part, ...]) -> str | None:
     """The text of a word that needs no expansion, splitting or globbing."""
     out: list[str] = []
     for index, part in enumerate(parts):
         if not isinstance(part, Literal):
             return None
-        if not part.quoted and ((index == 0 and part.text.startswith("~")) or _GLOB.search(part.text)):
+        if not part.quoted and ((index == 0 and "~" in part.text and _TILDE.match(part.text)) or _GLOB.search(part.text)):
             return None
         out.append(part.text)
     return "".join(out)
@@ -382,7 +388,7 @@ class Scanner:
         if _LENGTH.match(text, i, end):
             length = True
             i += 1
-        elif text.startswith("!", i) and _BRACED_NAME.match(text, i + 1, end) and not text.startswith("!-", i) and not text.startswith("!?", i):
+        elif text.startswith("!", i) and _BRACED_NAME.match(text, i + 1, end) and not text.startswith(("!-", "!?"), i):
             indirect = True
             i += 1
         name = _BRACED_NAME.match(text, i, end)
@@ -422,7 +428,7 @@ class Scanner:
             elif op[-1] in "-=?+":
                 argument, i = self.double_argument(i, end) if quoted else self.argument(i, end, _BRACE_STOP)
             elif op[0] == "/":
-                argument, replacement, i = self.replace(i, end, op in ("/", "//"))
+                argument, replacement, i = self.replace(i, end, op == "//")
             else:
                 argument, i = self.argument(i, end, _BRACE_STOP)
                 if op[0] in "^,~" and argument.text == "":
@@ -436,11 +442,11 @@ class Scanner:
         parts, i = self.parts(start, end, stop)
         return self.make_word(parts, start, i), i
 
-    def replace(self, start: int, end: int, slash: bool = True) -> tuple[Word, Word | None, int]:
-        """Pattern and replacement; a slash that stands first belongs to the pattern (``slash``), but not behind an anchor."""
+    def replace(self, start: int, end: int, everywhere: bool) -> tuple[Word, Word | None, int]:
+        """Pattern and replacement; behind ``//`` a slash that stands first belongs to the pattern."""
         pieces = _Pieces([])
         i = start
-        if slash and self.text.startswith("/", i) and i < end:
+        if everywhere and self.text.startswith("/", i) and i < end:
             pieces.text("/", False)
             i += 1
         parts, i = self.parts(i, end, _PATTERN_STOP)
@@ -465,7 +471,7 @@ class Scanner:
             if i >= end:
                 break
             c = text[i]
-            if c == "}" and level <= 0 or (c == ":" and level == 0 and ternaries == 0 and first):
+            if (c == "}" and level <= 0) or (c == ":" and level == 0 and ternaries == 0 and first):
                 break
             level += (c == "(") - (c == ")")
             ternaries += (c == "?") - (c == ":")

@@ -31,6 +31,10 @@ class Documents(Protocol):
         ...
 
     def problems(self) -> Iterable[tuple[str, Problem]]:
+        """Path and problem of everything that takes part in runs, and of what else was read until now."""
+        ...
+
+    def known_problems(self) -> Iterable[tuple[str, Problem]]:
         """Path and problem of everything that was read until now."""
         ...
 
@@ -38,7 +42,7 @@ class Documents(Protocol):
 class Context:
     """What a rule may read. ``bench`` and ``runs`` are made when they are first asked for.
 
-    ``changed`` holds the paths that differ from the base revision, ``None`` where no base is given. ``bench`` is ``Any`` here,
+    ``changed`` holds the paths that differ from the base revision, ``base`` what was there; both are ``None`` where no base is given. ``bench`` is ``Any`` here,
     since every adapter's bench has the same fields but no common base; ``reviewbot.bench.repository.Bench`` names them.
     """
 
@@ -50,14 +54,17 @@ class Context:
         load_bench: Callable[[], Any],
         build_runs: Callable[[Any], Iterable[Run]],
         changed: Collection[str] | None = None,
+        base: Context | None = None,
     ) -> None:
         self.tree = tree
         self.settings = settings
         self.documents = documents
         self.changed = None if changed is None else frozenset(changed)
+        self.base = base
         self._load_bench = load_bench
         self._build_runs = build_runs
         self._lines: dict[str, list[str]] = {}
+        self.checks: Any = None  # what checks runs and documents by parts, where there is something (``reviewbot.engine.checks.Checks``)
 
     @cached_property
     def bench(self) -> Any:
@@ -68,6 +75,10 @@ class Context:
     def runs(self) -> tuple[Run, ...]:
         """The effective run of every point on every launcher."""
         return tuple(self._build_runs(self.bench))
+
+    def set_runs(self, runs: tuple[Run, ...]) -> None:
+        """Gives the runs that somebody has made already."""
+        self.__dict__["runs"] = runs
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file, undecodable bytes replaced; empty where it cannot be read."""
@@ -110,7 +121,7 @@ class Context:
             message=message,
             help=help,
             points=tuple(dict.fromkeys(run if isinstance(run, str) else run.point.id for run in touches)),
-            related=tuple(item if isinstance(item, Related) else Related(*item) for item in related),
+            related=tuple(item for item in (item if isinstance(item, Related) else Related(*item) for item in related) if _is_place(item.site)),
             fix=fix,
             structure=structure if isinstance(structure, str) else ".".join(map(str, structure)),
             subject=subject,
@@ -118,7 +129,7 @@ class Context:
 
     def _place(self, at: Place, path: str) -> tuple[str, Span]:
         if isinstance(at, Site):
-            return at.path, self._line_span(at)
+            return at.path, self.line_span(at)
         if not path:
             raise ValueError("a place without a path")
         if isinstance(at, Span):
@@ -129,11 +140,17 @@ class Context:
             return path, Span(key.line, key.column, *behind)
         return path, at.span
 
-    def _line_span(self, site: Site) -> Span:
+    def line_span(self, site: Site) -> Span:
+        """A whole line, less the blanks around it."""
         lines = self.lines(site.path)
         text = lines[site.line - 1] if 0 < site.line <= len(lines) else ""
         start = len(text) - len(text.lstrip()) + 1
         return Span(max(site.line, 1), start, max(site.line, 1), max(len(text.rstrip()) + 1, start))
+
+
+def _is_place(site: Site) -> bool:
+    """Whether a site is in a file; the built-in launch contract has none."""
+    return not site.path.startswith("<")
 
 
 def paths_matching(paths: Iterable[str], patterns: Iterable[str]) -> Iterator[str]:

@@ -81,6 +81,16 @@ class Rule:
 
     ``name`` is the fault in kebab case, so that it reads after "ignore"; ``needs`` says what it reads (``documents``, ``bench``, ``runs``,
     ``change``), so that a selection of cheap rules does not pay for traces. ``guess`` marks a heuristic, which is a note always.
+
+    ``scope`` says what one finding depends on, so that the engine can check parts by themselves, in several processes, and keep what it
+    found for parts that have not changed:
+
+    - ``run``: the findings of a set of runs are the union of the findings of each run alone, in the order of the runs; the engine unites
+      those of the same place and subject, with their points. Such a rule reads ``context.runs`` and ``context.settings``, nothing else of
+      the context (``context.bench``, ``context.documents``, ``context.tree`` and the change are not there for it).
+    - ``document``: the findings of a set of documents are the union of the findings of each document alone. Such a rule asks
+      ``context.documents`` for paths of a kind and for these documents, reads ``context.settings``, and nothing else.
+    - ``all``: anything else.
     """
 
     name: str
@@ -88,3 +98,4 @@ class Rule:
     needs: frozenset[str] = field(default_factory=lambda: frozenset({"runs"}))
     guess: bool = False
     ignorable: bool = True
+    scope: str = "all"

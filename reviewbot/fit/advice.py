@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from reviewbot.fit.layout import Layout, split_of
@@ -13,7 +14,8 @@ MOST_GPUS = 128
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A layout that works, in how many nodes, and a sentence that says so; ``layout`` is ``None`` where the given one works or none does."""
+    """A layout that works, in how many nodes, and a sentence that says so; ``layout`` is ``None`` where the given one works or none
+    does."""
 
     layout: Layout | None
     nodes: int | None
@@ -50,14 +52,27 @@ def advise(report: Report) -> Advice:
             break
     if best is None:
         return Advice(None, None, f"no layout of up to {MOST_GPUS} {report.gpu.name.upper()} holds it")
-    nodes = -(-best.gpus // node)
-    layout = best.layout
+    return _smallest(best, node)
+
+
+def advise_table(reports: Sequence[Report]) -> Advice:
+    """The smallest layout of a table that fits (or may), with its headroom; what would, where none of the table does."""
+    for accepted in ("fits", "tight", "cannot-tell"):
+        found = next((one for one in reports if one.verdict == accepted), None)
+        if found is not None:
+            smallest = _smallest(found, found.layout.gpus_per_node or found.gpu.gpus_per_node)
+            return replace(smallest, text=f"{smallest.text}; {advise(found).text}")
+    return advise(reports[-1])
+
+
+def _smallest(report: Report, node: int) -> Advice:
+    nodes = -(-report.gpus // node)
+    layout = report.layout
     parts = [f"TP {layout.tp}"]
     parts += [f"PP {layout.pp}"] if layout.pp > 1 else []
     parts += [f"DP {layout.dp}"] if layout.dp > 1 else []
     parts += [f"EP {layout.ep}"] if layout.ep > 1 else []
-    weights = f"{best.weights_gib:.1f} GiB of weights a GPU" if best.weights_gib is not None else "weights not known"
-    where = f"{best.gpus} GPUs, {nodes} node{'s' if nodes > 1 else ''} of {node}"
-    return Advice(
-        layout, nodes, f"smallest that {'fits' if best.verdict == 'fits' else 'may fit'}: {' x '.join(parts)} on {where}: {weights}"
-    )
+    name = " x ".join(parts) + (" with DP-attention" if layout.dp_attention else "")
+    weights = f"{report.weights_gib:.1f} GiB of weights a GPU" if report.weights_gib is not None else "weights not known"
+    where = f"{report.gpus} GPU{'s' if report.gpus > 1 else ''}, {nodes} node{'s' if nodes > 1 else ''} of {node}"
+    return Advice(layout, nodes, f"smallest that {'fits' if report.verdict == 'fits' else 'may fit'}: {name} on {where}: {weights}")

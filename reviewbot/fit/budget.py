@@ -15,6 +15,9 @@ _ACTIVATION_BYTES = (9.0, 190.0)
 """Peak activation bytes for each token of a step and element of the hidden size. Published peaks: GLM-5.2 1.7 GiB at 32,768 tokens (9 B),
 MiniMax-M3 and DeepSeek-V4 8.9 GiB at 8,192 (190 B) and 11.4 GiB at 16,384."""
 
+_DRAFT_GIB = 8.0
+"""What a separate draft model may take on a GPU: 5.9 to 7.8 GiB were measured for DSpark, EAGLE heads are smaller."""
+
 _DEEPEP_GIB = 25.0
 """What DeepEP buffers took outside of torch at 16 ranks."""
 
@@ -32,8 +35,8 @@ class Overhead:
 class Budget:
     """``gib``: what weights and cache may take, ``low`` and ``high`` its bounds where the free memory before load is only known as a range.
 
-    ``overhead_inside`` tells whether the overhead is taken from the budget (vLLM) or from what lies outside of it (SGLang); ``share`` is the part
-    of what is left that the cache gets (TensorRT-LLM); ``stated`` whether the fraction was written or is a default.
+    ``overhead_inside`` tells whether the overhead is taken from the budget (vLLM) or from what lies outside of it (SGLang); ``share`` is
+    the part of what is left that the cache gets (TensorRT-LLM); ``stated`` whether the fraction was written or is a default.
     """
 
     gib: float
@@ -63,6 +66,9 @@ def overhead(model: Model, layout: Layout, gpu: Gpu) -> Overhead:
     sequences = layout.max_num_seqs or layout.concurrency or 256
     high += min(sequences, 1024) * model.number("vocab_size") * 4 / GIB
     why = f"context {_CONTEXT_GIB[0]:g} to {_CONTEXT_GIB[1]:g}; activations of {tokens:,} tokens x {hidden:,}; logits and graphs"
+    if layout.separate_draft and not layout.draft_gib:
+        high += _DRAFT_GIB
+        why += f"; a draft model up to {_DRAFT_GIB:g}"
     if (layout.all_to_all or "").startswith("deepep"):
         high += _DEEPEP_GIB
         why += f"; DeepEP buffers up to {_DEEPEP_GIB:g}"
@@ -70,7 +76,8 @@ def overhead(model: Model, layout: Layout, gpu: Gpu) -> Overhead:
 
 
 def sglang_default_fraction(layout: Layout, gpu: Gpu) -> float:
-    """SGLang's own choice of ``--mem-fraction-static``: total memory less what it reserves, in MiB, for metadata, activations, ranks and graphs."""
+    """SGLang's own choice of ``--mem-fraction-static``: total memory less what it reserves, in MiB, for metadata, activations, ranks and
+    graphs."""
     total = gpu.usable_gib * 1024
     chunk = layout.max_num_batched_tokens or default_step_tokens(layout, gpu)
     batch = layout.max_num_seqs or 10**9
@@ -89,8 +96,8 @@ def budget(layout: Layout, gpu: Gpu) -> Budget:
     if layout.engine == "sglang":
         fraction = layout.utilization if layout.utilization is not None else sglang_default_fraction(layout, gpu)
         low, high = (free * fraction for free in gpu.free_gib)
-        return Budget((low + high) / 2, low, high, fraction, stated, False, 1.0,
-                      f"mem-fraction-static {fraction:g} of {gpu.free_gib[0]:.2f} to {gpu.free_gib[1]:.2f} GiB free before load")  # fmt: skip
+        why = f"mem-fraction-static {fraction:g} of {gpu.free_gib[0]:.2f} to {gpu.free_gib[1]:.2f} GiB free before load"
+        return Budget((low + high) / 2, low, high, fraction, stated, False, 1.0, why)
     if layout.engine == "trtllm":
         fraction = layout.utilization if layout.utilization is not None else 0.9
         return Budget(total, total, total, fraction, stated, True, fraction,

@@ -14,8 +14,8 @@ from typing import Any, TextIO
 from reviewbot.catalog.gpus import GIB, Gpu, all_gpus, find_gpu
 from reviewbot.catalog.models import Checkpoint, Model, ModelError, all_models, find_model, model_file_from_config
 from reviewbot.catalog.tensors import checkpoint_bytes, parameters
-from reviewbot.fit.advice import advise
-from reviewbot.fit.layout import ENGINES, Layout, parse_version
+from reviewbot.fit.advice import advise, advise_table
+from reviewbot.fit.layout import ENGINES, MOST_RANKS, Layout, parse_version
 from reviewbot.fit.table import table
 from reviewbot.fit.verdict import Report, fit, report_data
 
@@ -29,24 +29,25 @@ class UsageError(Exception):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``reviewbot fit``. Sizes are in the engine's own notation; ``--ep`` above 1 turns expert parallelism on."""
     parser.add_argument("model", metavar="MODEL", help="name, alias, Hugging Face id, or a model file (.json)")
-    parser.add_argument("--gpu", required=True, help=f"one of {', '.join(all_gpus())}")
+    parser.add_argument("--gpu", required=True, help=f"one of {', '.join(all_gpus())}, or another with --gpu-memory-gib")
+    parser.add_argument("--gpu-memory-gib", type=float, help="usable memory of the GPU in GiB (2**30 bytes), where it is not a known one")
     parser.add_argument("--engine", required=True, help=f"one of {', '.join(ENGINES)}")
     parser.add_argument("--precision", help="of the weights: fp4, fp8, nvfp4, mxfp4, int4, bf16 ... (default: what the id is published in)")
     parser.add_argument("--engine-version", help="as 0.33.0; padding and defaults differ by version (default: the newest known)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--models", action="append", default=[], metavar="DIR", help="a directory with model files of your own")
     layout = parser.add_argument_group("one layout (without: a table)")
-    layout.add_argument("--tp", "--tensor-parallel-size", type=_size, dest="tp")
-    layout.add_argument("--pp", "--pipeline-parallel-size", type=_size, dest="pp")
-    layout.add_argument("--dp", "--data-parallel-size", type=_size, dest="dp")
-    layout.add_argument("--ep", "--expert-parallel-size", type=_size, dest="ep")
-    layout.add_argument("--cp", type=_size, help="prefill (vLLM) or attention (SGLang) context parallel")
-    layout.add_argument("--dcp", type=_size, help="decode context parallel")
+    layout.add_argument("--tp", "--tensor-parallel-size", type=_ranks, dest="tp")
+    layout.add_argument("--pp", "--pipeline-parallel-size", type=_ranks, dest="pp")
+    layout.add_argument("--dp", "--data-parallel-size", type=_ranks, dest="dp")
+    layout.add_argument("--ep", "--expert-parallel-size", type=_ranks, dest="ep")
+    layout.add_argument("--cp", type=_ranks, help="prefill (vLLM) or attention (SGLang) context parallel")
+    layout.add_argument("--dcp", type=_ranks, help="decode context parallel")
     layout.add_argument("--dp-attention", action="store_true", help="DP-attention (SGLang, TensorRT-LLM, ATOM)")
     layout.add_argument("--mtp", action="store_true", help="load the draft layers of the checkpoint")
     layout.add_argument("--redundant-experts", type=_count, default=0)
-    layout.add_argument("--nodes", type=_size)
-    layout.add_argument("--gpus-per-node", type=_size)
+    layout.add_argument("--nodes", type=_ranks)
+    layout.add_argument("--gpus-per-node", type=_ranks)
     parser.add_argument("--max-gpus", type=_size, help="of the table (default: one node)")
     parser.add_argument("--kv-dtype", "--kv-cache-dtype", dest="kv_dtype")
     parser.add_argument("--utilization", type=_fraction, help="gpu-memory-utilization, mem-fraction-static or free_gpu_memory_fraction")
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--concurrency", type=_size)
     parser.add_argument("--moe-backend")
     parser.add_argument("--moe-a2a-backend", dest="all_to_all")
-    parser.add_argument("--moe-dense-tp-size", type=_size, dest="moe_dense_tp")
+    parser.add_argument("--moe-dense-tp-size", type=_ranks, dest="moe_dense_tp")
     parser.add_argument("--enable-dp-lm-head", action="store_true", dest="dp_lm_head")
     parser.add_argument("--language-model-only", action="store_true", dest="language_only")
     parser.add_argument("--draft-gib", type=float, default=0.0, help="weights of a separate draft model on each GPU, in GiB")
@@ -67,6 +68,13 @@ def _size(text: str) -> int:
     value = int(text)
     if not 1 <= value <= 1 << 30:
         raise argparse.ArgumentTypeError(f"{text} is not a positive size")
+    return value
+
+
+def _ranks(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= MOST_RANKS:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of ranks from 1 to {MOST_RANKS}")
     return value
 
 
@@ -97,13 +105,28 @@ def _model(name: str, directories: Sequence[str]) -> Model:
     return model
 
 
-def _checkpoint(model: Model, name: str, precision: str | None) -> Checkpoint:
+def _gpu(name: str, memory: float | None) -> Gpu:
+    known = find_gpu(name)
+    if memory is not None:
+        if not 1 <= memory <= 4096:
+            raise UsageError(f"{memory:g} GiB is not a size of a GPU")
+        if known is not None:
+            return replace(known, usable_gib=memory, measured=True)
+        return Gpu(name, "", "", round(memory * GIB / 1e9, 1), memory, True, 8, "")
+    if known is None:
+        raise UsageError(f"the GPU {name!r} is not known; known: {', '.join(all_gpus())}; give --gpu-memory-gib for another")
+    return known
+
+
+def _checkpoint(model: Model, name: str, precision: str | None, gpu: Gpu) -> Checkpoint:
     by_id = model.checkpoint_of(name) if "/" in name else None
     if precision is None:
         if by_id is None and not model.checkpoints:
             raise UsageError(f"{model.name} has no checkpoint")
         return by_id or model.checkpoints[0]
     chosen = model.checkpoint(precision)
+    if precision.lower() == "fp4" and gpu.vendor == "amd" and chosen is not None and chosen.precision.startswith("nvfp4"):
+        chosen = model.checkpoint("mxfp4") or chosen
     if by_id is not None and by_id.precision != "bf16" and (chosen is None or precision.lower() in ("fp4", "fp8")):
         return by_id  # the id says more than the width
     if chosen is None:
@@ -113,8 +136,6 @@ def _checkpoint(model: Model, name: str, precision: str | None) -> Checkpoint:
 
 def _layout(args: argparse.Namespace, engine: str) -> Layout:
     version = parse_version(args.engine_version) if args.engine_version else None
-    if args.engine_version and version is None:
-        raise UsageError(f"{args.engine_version!r} is not a version")
     partition = None
     if args.pp_partition:
         try:
@@ -134,23 +155,25 @@ def _layout(args: argparse.Namespace, engine: str) -> Layout:
         redundant_experts=args.redundant_experts, eplb=bool(args.redundant_experts), mtp=args.mtp, draft_gib=args.draft_gib,
         moe_backend=args.moe_backend, all_to_all=args.all_to_all, moe_dense_tp=args.moe_dense_tp, dp_lm_head=args.dp_lm_head,
         kv_dtype=args.kv_dtype, utilization=args.utilization, max_model_len=args.max_model_len, max_num_seqs=args.max_num_seqs,
-        max_num_batched_tokens=args.max_num_batched_tokens, concurrency=args.concurrency, partition=partition, language_only=args.language_only,
+        max_num_batched_tokens=args.max_num_batched_tokens, concurrency=args.concurrency, partition=partition,
+        language_only=args.language_only,
     )  # fmt: skip
 
 
 def run(args: argparse.Namespace, out: TextIO | None = None, err: TextIO | None = None) -> int:
-    """Answers ``reviewbot fit``: 0 where the layout (or any of the table) fits or is tight or cannot be told, 1 where it does not, 2 on bad usage."""
+    """Answers ``reviewbot fit``: 0 where the layout (or any of the table) fits or is tight or cannot be told, 1 where it does not, 2 on
+    bad usage."""
     out, err = out or sys.stdout, err or sys.stderr
     try:
         engine = _ENGINE_NAMES.get(args.engine.lower(), args.engine.lower())
         if engine not in ENGINES:
             raise UsageError(f"the engine {args.engine!r} is not known; known: {', '.join(ENGINES)}")
-        gpu = find_gpu(args.gpu)
-        if gpu is None:
-            raise UsageError(f"the GPU {args.gpu!r} is not known; known: {', '.join(all_gpus())}")
+        gpu = _gpu(args.gpu, args.gpu_memory_gib)
         model = _model(args.model, args.models)
-        checkpoint = _checkpoint(model, args.model, args.precision)
+        checkpoint = _checkpoint(model, args.model, args.precision, gpu)
         layout = _layout(args, engine)
+        if args.engine_version and layout.version is None:
+            print(f"reviewbot fit: no version in {args.engine_version!r}: taken as the newest", file=err)
         single = any(value is not None for value in (args.tp, args.pp, args.dp, args.ep))
         if single:
             if layout.nodes is not None and layout.gpus_per_node is None:
@@ -223,8 +246,7 @@ def _painted(verdict: str, out: TextIO) -> str:
 def _table(model: Model, checkpoint: Checkpoint, gpu: Gpu, base: Layout, most: int, form: str, out: TextIO) -> int:
     reports = table(model, checkpoint, gpu, base, most)
     usable = any(one.verdict != "does-not-fit" for one in reports)
-    largest = reports[-1]
-    advice = advise(next((one for one in reports if one.verdict == "fits"), largest)) if usable else advise(largest)
+    advice = advise_table(reports)
     if form == "json":
         data = {
             "version": 1,
@@ -243,11 +265,13 @@ def _table(model: Model, checkpoint: Checkpoint, gpu: Gpu, base: Layout, most: i
     size = _size_of(model, checkpoint)
     head = f"{size / 1e9:,.1f} GB = {size / GIB:,.1f} GiB of weights" if size is not None else "weights not known"
     print(
-        f"{model.name} in {checkpoint.precision} ({head}) on up to {most} x {gpu.name.upper()} ({gpu.usable_gib:.2f} GiB usable), {base.engine}",
+        f"{model.name} in {checkpoint.precision} ({head}) "
+        f"on up to {most} x {gpu.name.upper()} ({gpu.usable_gib:.2f} GiB usable), {base.engine}",
         file=out,
     )
     print(
-        f"{'GPUs':>4} {'TP':>3} {'PP':>3} {'DP':>3} {'EP':>4}  {'weights/GPU':<{_BAR}} {'GiB':>7} {'of GPU':>6} {'KV tokens':>12} {'requests':>9}  verdict",
+        f"{'GPUs':>4} {'TP':>3} {'PP':>3} {'DP':>3} {'EP':>4}  "
+        f"{'weights/GPU':<{_BAR}} {'GiB':>7} {'of GPU':>6} {'KV tokens':>12} {'requests':>9}  verdict",
         file=out,
     )
     for one in reports:
@@ -258,8 +282,9 @@ def _table(model: Model, checkpoint: Checkpoint, gpu: Gpu, base: Layout, most: i
         requests = f"{one.requests[0]:.1f}" if one.requests is not None else "-"
         note = f"  {one.constraints[0].message}" if one.constraints else ""
         attention = "a" if layout.dp_attention else ""
-        print(f"{one.gpus:>4} {layout.tp:>3} {layout.pp:>3} {f'{layout.dp}{attention}':>3} {layout.ep:>4}  {_bar(one.share)} {weights} {share} "
-              f"{tokens:>12} {requests:>9}  {_painted(one.verdict, out)}{note}", file=out)  # fmt: skip
+        sizes = f"{one.gpus:>4} {layout.tp:>3} {layout.pp:>3} {f'{layout.dp}{attention}':>3} {layout.ep:>4}"
+        held = f"{_bar(one.share)} {weights} {share} {tokens:>12} {requests:>9}"
+        print(f"{sizes}  {held}  {_painted(one.verdict, out)}{note}", file=out)
     print(advice.text, file=out)
     return 0 if usable else 1
 

@@ -82,7 +82,7 @@ def _rule(
 
 def nearest(value: int, valid: Callable[[int], bool], limit: int = 1024) -> tuple[int, ...]:
     """The nearest valid number below ``value`` and the nearest above it."""
-    below = next((one for one in range(value - 1, 0, -1) if valid(one)), None)
+    below = next((one for one in range(min(value - 1, limit), 0, -1) if valid(one)), None)
     above = next((one for one in range(value + 1, limit + 1) if valid(one)), None)
     return tuple(one for one in (below, above) if one is not None)
 
@@ -363,7 +363,8 @@ def _partition(case: Case) -> tuple[str, str, int, tuple[int, ...]] | None:
         return None
     even = stages(Layout(case.layout.engine, pp=pp), layers)
     stated = ",".join(map(str, partition))
-    message = f"partition {stated} has {len(partition)} stages and {sum(partition)} layers, not {pp} and {layers}: {','.join(map(str, even))} would do"
+    message = f"partition {stated} has {len(partition)} stages and {sum(partition)} layers, not {pp} and {layers}"
+    message += f": {','.join(map(str, even))} would do"
     return message, "stages", len(partition), (pp,)
 
 

@@ -12,8 +12,8 @@ from reviewbot.fit.layout import Layout, split_of, stages
 
 @dataclass(frozen=True, slots=True)
 class KvCost:
-    """``per_token`` bytes (``None``: not linear in tokens, cannot be told), ``highest`` where an engine without a hybrid cache manager takes more;
-    ``per_request`` bytes of recurrent state or window; ``why`` explains."""
+    """``per_token`` bytes (``None``: not linear in tokens, cannot be told), ``highest`` where an engine without a hybrid cache manager
+    takes more; ``per_request`` bytes of recurrent state or window; ``why`` explains."""
 
     per_token: float | None
     highest: float | None
@@ -39,6 +39,8 @@ def kv_cost(model: Model, checkpoint: Checkpoint, layout: Layout) -> KvCost:
     """The cost on a GPU of the pipeline stage with the most cache. Raises ``ModelError`` where the model's facts do not suffice."""
     if model.family == "dsv4":
         return KvCost(None, None, 0.0, "DeepSeek V4 keeps a window, two compressed caches and an index: not linear in tokens")
+    if "kv_dtype" in layout.unknown:
+        return KvCost(None, None, 0.0, "the dtype of the cache is not known")
     width = kv_bytes(layout.kv_dtype, checkpoint)
     if width is None:
         return KvCost(None, None, 0.0, f"the size of KV dtype {layout.kv_dtype} is not known")
@@ -67,8 +69,8 @@ def _stage(model: Model, layers: tuple[int, ...], size: float, name: str, tp: in
         if model.family == "k3":
             full = {int(one) - 1 for one in model.arch["full_attn_layers"]}
             held = tuple(one for one in layers if one in full)
-            state = (len(layers) - len(held)) * _recurrent(model.number("kda_heads"), model.number("kda_head_dim"), model.number("kda_head_dim"),
-                                                           3 * model.number("kda_heads") * model.number("kda_head_dim"), 4, tp)  # fmt: skip
+            heads, head = model.number("kda_heads"), model.number("kda_head_dim")
+            state = (len(layers) - len(held)) * _recurrent(heads, head, head, 3 * heads * head, model.number("short_conv_kernel_size"), tp)
         each = latent * size
         if model.family == "dsa" and name == "fp8" and engine in ("vllm", "sglang"):
             # fp8 latent, four fp32 scales, rope in bf16

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from reviewbot.runs.model import Server, Setting
+from reviewbot.runs.model import Server
+
+MOST_RANKS = 4096
+"""The largest size of any kind of parallelism; a larger one is no layout."""
 
 ENGINES = ("vllm", "sglang", "trtllm", "atom")
 
@@ -37,7 +40,8 @@ class Layout:
     redundant_experts: int = 0
     eplb: bool = False
     mtp: bool = False
-    draft_gib: float = 0.0  # weights of a separate draft model on each GPU
+    draft_gib: float = 0.0  # weights of a separate draft model on each GPU, where they are known
+    separate_draft: bool = False  # a draft model of its own, whose size is not known
     moe_backend: str | None = None
     all_to_all: str | None = None
     moe_dense_tp: int | None = None
@@ -54,6 +58,7 @@ class Layout:
     partition: tuple[int, ...] | None = None  # layers of each pipeline stage
     absorbed: bool = True
     language_only: bool = False  # the vision tower is not loaded
+    unknown: frozenset[str] = frozenset()  # fields that are set to something that is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +85,15 @@ def at_least(version: Version | None, *bound: int) -> bool:
 
 @lru_cache(maxsize=8192)
 def split_of(layout: Layout) -> Split:
-    """The normalised split. Sizes that do not divide are rounded down to at least one; ``constraints`` says what the engine thinks of them."""
+    """The normalised split. Sizes that do not divide are rounded down to at least one; ``constraints`` says what the engine thinks of
+    them."""
     tp, dp, cp = layout.tp, layout.dp, max(1, layout.cp)
     if layout.engine == "sglang":
         replicas = dp if layout.dp_attention else 1
         attention = max(1, tp // (replicas * cp))
         moe_ep = max(1, layout.ep)
         moe_tp = max(1, tp // (moe_ep * max(1, layout.moe_dp)))
-        a2a = (layout.all_to_all or "none") not in ("none", "flashinfer")
+        a2a = (layout.all_to_all or "none") != "none"
         dense = layout.moe_dense_tp or tp
         return Split(
             attention, replicas, cp, moe_tp, moe_ep, dense, 1 if a2a else tp, 1 if layout.dp_attention else tp,
@@ -191,40 +197,46 @@ class _Unknown(Exception):
     """A value that decides the layout is not known."""
 
 
+_Flags = tuple[tuple[str, "str | None"], ...]
+
+
 class _Reader:
-    """Settings by name, dashes and underscores alike; a name that is not set at the top may be set inside of an engine file's section."""
+    """Values by name (``None``: not known), dashes and underscores alike; a name that is not set at the top may be set inside of an engine
+    file's section."""
 
-    def __init__(self, server: Server) -> None:
-        self._settings: dict[str, Setting] = {}
-        self._inner: dict[str, Setting] = {}
-        for name, setting in server.flags.items():
+    def __init__(self, flags: _Flags) -> None:
+        self._values: dict[str, str | None] = {}
+        self._inner: dict[str, str | None] = {}
+        for name, value in flags:
             plain = name.lstrip("-").replace("_", "-")
-            self._settings[plain] = setting
+            self._values[plain] = value
             if "." in plain:
-                self._inner.setdefault(plain.rsplit(".", 1)[-1], setting)
+                self._inner.setdefault(plain.rsplit(".", 1)[-1], value)
 
-    def setting(self, *names: str) -> Setting | None:
-        for settings in (self._settings, self._inner):
+    def find(self, *names: str) -> tuple[bool, str | None]:
+        """Whether one of ``names`` is set, and to what."""
+        for values in (self._values, self._inner):
             for name in names:
-                found = settings.get(name.replace("_", "-"))
-                if found is not None:
-                    return found
-        return None
+                plain = name.replace("_", "-")
+                if plain in values:
+                    return True, values[plain]
+        return False, None
+
+    def has(self, *names: str) -> bool:
+        return self.find(*names)[0]
 
     def text(self, *names: str) -> str | None:
-        setting = self.setting(*names)
-        if setting is None:
-            return None
-        if setting.value is None:
+        found, value = self.find(*names)
+        if found and value is None:
             raise _Unknown(names[0])
-        return setting.value
+        return value
 
     def number(self, *names: str) -> int | None:
         text = self.text(*names)
         if text is None or text.strip().lower() in ("", "none", "null", "auto"):
             return None
         try:
-            return int(float(text)) if re.fullmatch(r"\s*-?\d+(\.0*)?\s*", text) else int(text, 10)
+            return int(float(text)) if re.fullmatch(r"\s*-?\d{1,15}(\.0*)?\s*", text) else int(text, 10)
         except ValueError:
             raise _Unknown(names[0]) from None
 
@@ -233,16 +245,29 @@ class _Reader:
         return text is not None and text.strip().lower() not in ("false", "0", "no", "none", "null")
 
     def optional(self, *names: str) -> str | None:
-        try:
-            return self.text(*names)
-        except _Unknown:
-            return None
+        return self.find(*names)[1]
+
+    def on(self, *names: str) -> bool:
+        return (self.optional(*names) or "false").strip().lower() not in ("false", "0", "no", "none", "null")
 
     def optional_number(self, *names: str) -> int | None:
         try:
             return self.number(*names)
         except _Unknown:
             return None
+
+    def unreadable(self, field: str, *names: str) -> bool:
+        """Whether one of ``names`` is set to something that is not known, or is no number where ``field`` is one."""
+        found, value = self.find(*names)
+        if not found:
+            return False
+        if value is None:
+            return True
+        if field == "utilization":
+            return self.fraction(*names) is None
+        return (
+            field != "kv_dtype" and self.optional_number(*names) is None and value.strip().lower() not in ("", "none", "null", "auto", "-1")
+        )
 
     def fraction(self, *names: str) -> float | None:
         text = self.optional(*names)
@@ -256,12 +281,30 @@ class _Reader:
 def layout_of(
     server: Server, point_row: Mapping[str, Any], *, version: Version | None = None, gpus_per_node: int | None = None
 ) -> Layout | None:
-    """The layout of a server of a run, from its flags in its engine's notation. ``point_row`` adds what flags do not say (concurrency, a draft
-    that the row asks for). ``None`` where the engine is not one of ``ENGINES`` or a size that decides the layout is not known."""
+    """The layout of a server of a run, from its flags in its engine's notation; the row gives the concurrency. ``None`` where the engine is
+    not one of ``ENGINES`` or a size that decides the layout is not known."""
     engine = {"trt": "trtllm", "tensorrt-llm": "trtllm", "trt-llm": "trtllm"}.get(server.engine.lower(), server.engine.lower())
     if engine not in ENGINES:
         return None
-    read = _Reader(server)
+    partition = server.env.get("VLLM_PP_LAYER_PARTITION") or server.env.get("SGLANG_PP_LAYER_PARTITION")
+    if partition is not None and partition.value is None:
+        return None
+    flags = tuple((name, setting.value) for name, setting in server.flags.items())
+    layout = _layout(engine, flags, partition.value if partition else None)
+    if layout is None:
+        return None
+    nodes = layout.nodes
+    if nodes is None and server.nodes is not None and server.workers:
+        nodes = max(1, server.nodes // server.workers)
+    concurrency = point_row.get("conc")
+    if not isinstance(concurrency, int) or isinstance(concurrency, bool):
+        concurrency = None
+    return replace(layout, version=version, nodes=nodes, gpus_per_node=gpus_per_node, concurrency=concurrency)
+
+
+@lru_cache(maxsize=4096)
+def _layout(engine: str, flags: _Flags, stated_partition: str | None) -> Layout | None:
+    read = _Reader(flags)
     names = _FLAGS[engine]
     try:
         sizes: dict[str, int] = {}
@@ -269,35 +312,27 @@ def layout_of(
             if field in names:
                 value = read.number(*names[field])
                 if value is not None:
-                    if value < 1:
+                    if not 1 <= value <= MOST_RANKS:
                         return None
                     sizes[field] = value
         expert = read.flag("enable-expert-parallel", "enable_expert_parallel") if engine in ("vllm", "atom") else False
         attention = read.flag("enable-dp-attention", "enable_dp_attention") or read.flag("enable-attention-dp", "enable_attention_dp")
-        mtp = _speculates(read, engine)
+        mtp, separate = _speculates(read, engine)
         eplb = read.flag("enable-eplb")
         if engine == "sglang" and (read.text("moe-a2a-backend") or "none") != "none":
             sizes["ep"] = sizes.get("tp", 1)  # an all-to-all backend spreads experts over all ranks
     except _Unknown:
         return None
     tp = sizes.get("tp", 1)
-    if engine == "sglang" and sizes.get("dp", 1) > 1 and read.setting("attn-dp-size", "attention-data-parallel-size") is not None:
+    if engine == "sglang" and sizes.get("dp", 1) > 1 and read.has("attn-dp-size", "attention-data-parallel-size"):
         attention = True
     if engine in ("vllm", "atom") and expert:
         ranks = tp if engine == "atom" and attention else tp * sizes.get("dp", 1) * sizes.get("cp", 1)
         sizes["ep"] = ranks
     nodes = read.optional_number(*names.get("nodes", ("nnodes",)))
-    if nodes is None and server.nodes is not None and server.workers:
-        nodes = max(1, server.nodes // server.workers)
     redundant = read.optional_number(*names.get("redundant_experts", ("num-redundant-experts",))) or 0
-    partition = read.optional("pp-layer-partition")
-    stated = server.env.get("VLLM_PP_LAYER_PARTITION") or server.env.get("SGLANG_PP_LAYER_PARTITION")
-    if partition is None and stated is not None:
-        if stated.value is None:
-            return None
-        partition = stated.value
-    concurrency = point_row.get("conc")
-    numbers = [int(one) for one in partition.split(",")] if partition and re.fullmatch(r"\d+(,\d+)*", partition) else None
+    partition = stated_partition
+    numbers = [int(one) for one in partition.split(",")] if partition and re.fullmatch(r"\d{1,5}(,\d{1,5})*", partition) else None
     utilization = {
         "vllm": ("gpu-memory-utilization",),
         "atom": ("gpu-memory-utilization",),
@@ -313,17 +348,16 @@ def layout_of(
         cp=sizes.get("cp", 1),
         dcp=sizes.get("dcp", 1),
         dp_attention=attention,
-        version=version,
         nodes=nodes,
-        gpus_per_node=gpus_per_node,
         redundant_experts=redundant,
         eplb=eplb,
         mtp=mtp,
+        separate_draft=separate,
         moe_backend=read.optional("moe-backend", "moe-runner-backend", "moe_config.backend"),
         all_to_all=read.optional("moe-a2a-backend", "all2all-backend"),
         moe_dense_tp=read.optional_number("moe-dense-tp-size") if engine == "sglang" else None,
         moe_dp=(read.optional_number("moe-dp-size", "moe-data-parallel-size") or 1) if engine == "sglang" else 1,
-        dp_lm_head=bool(read.optional("enable-dp-lm-head")),
+        dp_lm_head=read.on("enable-dp-lm-head"),
         kv_dtype=read.optional("kv-cache-dtype", "kv_cache_dtype")
         or (read.optional("kv_cache_config.dtype") if engine == "trtllm" else None),
         utilization=read.fraction(*utilization),
@@ -331,20 +365,34 @@ def layout_of(
         max_num_seqs=read.optional_number(*names["max_num_seqs"]),
         max_num_batched_tokens=read.optional_number(*names["max_num_batched_tokens"]),
         page_size=read.optional_number("page-size") if engine == "sglang" else None,
-        concurrency=concurrency if isinstance(concurrency, int) and not isinstance(concurrency, bool) else None,
         partition=tuple(numbers) if numbers else None,
-        language_only=bool(read.optional("language-model-only")),
+        language_only=read.on("language-model-only"),
+        unknown=frozenset(
+            field
+            for field, spellings in {
+                "utilization": utilization,
+                "max_model_len": names["max_model_len"],
+                "max_num_batched_tokens": names["max_num_batched_tokens"],
+                "kv_dtype": ("kv-cache-dtype", "kv_cache_config.dtype") if engine == "trtllm" else ("kv-cache-dtype",),
+            }.items()
+            if read.unreadable(field, *spellings)
+        ),
     )
 
 
-def _speculates(read: _Reader, engine: str) -> bool:
-    """Whether the draft layers of the checkpoint itself are loaded."""
+def _speculates(read: _Reader, engine: str) -> tuple[bool, bool]:
+    """Whether the draft layers of the checkpoint itself are loaded, and whether another draft model is."""
     if engine == "sglang":
         algorithm = read.text("speculative-algorithm")
-        return algorithm is not None and algorithm.upper() in ("EAGLE", "NEXTN") and read.optional("speculative-draft-model-path") is None
+        if algorithm is None:
+            return False, False
+        separate = read.has("speculative-draft-model-path")
+        return not separate and algorithm.upper() in ("EAGLE", "NEXTN"), separate
     if engine == "trtllm":
-        kind = read.optional("speculative_config.decoding_type", "decoding_type")
-        return kind is not None and kind.upper() == "MTP"
-    config = read.optional("speculative-config") or ""
-    method = read.optional("method", "speculative_config.method") or ""
-    return "mtp" in config.lower() or "mtp" in method.lower()
+        kind = (read.optional("speculative_config.decoding_type", "decoding_type") or "").upper()
+        return kind == "MTP", bool(kind) and kind not in ("MTP", "NGRAM")
+    config = (read.optional("speculative-config") or "").lower()
+    method = (read.optional("speculative_config.method", "method") or "").lower()
+    own = "mtp" in config or "mtp" in method
+    stated = bool(config) or bool(method)
+    return own, stated and not own and "ngram" not in config + method

@@ -22,7 +22,8 @@ _NONLINEAR_LIMIT = 93 * 1024
 """Bytes a token that the cache of DeepSeek V4 took at most on one machine (vllm issue 51041: 4 to 93 KiB)."""
 
 _CLOSE_UTILIZATION = 0.95
-"""From this fraction of the memory on, published vLLM runs ran out of it after start (KV plus graphs and workspaces outside of the budget)."""
+"""From this fraction of the memory on, published vLLM runs ran out of it after start (KV plus graphs and workspaces outside of the
+budget)."""
 
 _WEIGHTS_ERROR = 0.03
 """Part of the weights by which the arithmetic may be too high; nothing is refused on less."""
@@ -45,8 +46,10 @@ class Step:
 class Report:
     """The answer for one layout. Sizes are a GPU's, of the fullest rank of the fullest pipeline stage, in GiB; ``None`` is not known.
 
-    ``verdict`` covers constraints and memory; ``memory`` is memory alone. ``kv_tokens`` (low, high) is what one attention replica can hold,
-    ``requests`` the same in requests of ``context`` tokens over all replicas.
+    ``verdict`` covers constraints and memory; ``memory`` is memory alone. ``kv_tokens`` (low, high) is what one attention replica can
+    hold, ``requests`` the same in requests of ``context`` tokens over all replicas. ``cause`` is what decided: ``constraint``, ``weights``
+    (exceed the GPU), ``budget`` (exceed the fraction), ``context`` (one request is too long), ``overhead`` (depends on it),
+    ``utilization`` (too little outside of the fraction), ``doubt``, ``cache`` (not linear), ``unknown``, ``room``.
     """
 
     model: Model
@@ -55,6 +58,7 @@ class Report:
     layout: Layout
     verdict: str
     memory: str
+    cause: str
     reason: str
     gpus: int
     weights_gib: float | None
@@ -110,7 +114,9 @@ def _fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Repo
     worst = max(parts, key=lambda one: one.bytes)
     weight = worst.gib
     left = _left(weight, limit, extra)
-    context = layout.max_model_len or (model.arch.get("max_position_embeddings") if layout.engine in ("vllm", "atom") else None)
+    context = layout.max_model_len
+    if context is None and layout.engine in ("vllm", "atom") and "max_model_len" not in layout.unknown:
+        context = model.arch.get("max_position_embeddings")
     tokens: tuple[int, int] | None = None
     requests: tuple[float, float] | None = None
     if cost.per_token:
@@ -118,17 +124,18 @@ def _fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Repo
         if context:
             requests = tokens[0] / context * replicas(layout), tokens[1] / context * replicas(layout)
     uncertain = doubts(model, checkpoint, layout, gpu)
-    memory, reason, least = _judge(model, layout, gpu, weight, limit, extra, left, cost, context, uncertain)
-    verdict = memory
+    judged = _as_known(_judge(model, layout, gpu, weight, limit, extra, left, cost, context, uncertain), layout)
+    verdict, reason, cause = judged.verdict, judged.reason, judged.cause
     if broken:
-        verdict, reason = "does-not-fit", f"{layout.engine} refuses to start: {broken[0].message}"
+        verdict, cause, reason = "does-not-fit", "constraint", f"{layout.engine} refuses to start: {broken[0].message}"
     return Report(
         model=model,
         checkpoint=checkpoint,
         gpu=gpu,
         layout=layout,
         verdict=verdict,
-        memory=memory,
+        memory=judged.verdict,
+        cause=cause,
         reason=reason,
         gpus=split_of(layout).world,
         weights_gib=weight,
@@ -146,7 +153,7 @@ def _fit(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu) -> Repo
         parts=parts,
         cost=cost,
         overhead=extra,
-        least_fraction=least,
+        least_fraction=judged.least,
     )
 
 
@@ -160,6 +167,7 @@ def _unknown(
         layout=layout,
         verdict="does-not-fit" if broken else "cannot-tell",
         memory="cannot-tell",
+        cause="constraint" if broken else "unknown",
         reason=f"{layout.engine} refuses to start: {broken[0].message}" if broken else why,
         gpus=split_of(layout).world,
         weights_gib=None,
@@ -246,63 +254,84 @@ def _tokens(left: float, per_token: float) -> int:
     return max(0, int(left * GIB / per_token))
 
 
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    verdict: str
+    cause: str
+    reason: str
+    least: float | None = None
+
+
 def _judge(
     model: Model, layout: Layout, gpu: Gpu, weight: float, limit: Budget, extra: Overhead, left: tuple[float, float], cost: KvCost,
     context: int | None, uncertain: tuple[str, ...],
-) -> tuple[str, str, float | None]:  # fmt: skip
-    """Verdict on memory, its reason, and the least fraction that would do where the fraction is too small."""
+) -> _Judgement:  # fmt: skip
+    """The verdict on memory; ``least`` is the least fraction that would do where the fraction is too small."""
     error = weight * _WEIGHTS_ERROR
     if weight - error + extra.low > gpu.usable_gib:
-        return (
-            "does-not-fit",
-            f"weights of {weight:.1f} GiB and at least {extra.low:.1f} GiB of overhead exceed {gpu.usable_gib:.1f} GiB",
-            None,
-        )
-    single = _single_request(layout, cost, context)
+        text = f"weights of {weight:.1f} GiB and at least {extra.low:.1f} GiB of overhead exceed {gpu.usable_gib:.1f} GiB"
+        return _Judgement("does-not-fit", "weights", text)
     if left[1] <= 0:
-        least = _least_fraction(layout, gpu, weight, extra)
-        word = {"sglang": "mem-fraction-static"}.get(layout.engine, "gpu-memory-utilization")
-        if limit.stated and left[1] + error * limit.share <= 0:
-            text = f"weights of {weight:.1f} GiB leave nothing for the cache in a budget of {limit.high:.1f} GiB"
-            return "does-not-fit", text, least
-        text = f"weights of {weight:.1f} GiB fill the {'' if limit.stated else 'default '}budget of {limit.high:.1f} GiB"
-        if layout.engine != "trtllm":
-            text += f": {word} of about {least:g} at least is needed"
-        return "tight", text, least
+        return _full(layout, gpu, weight, limit, extra, left[1] + error * limit.share <= 0)
     if uncertain:
-        return "cannot-tell", uncertain[0], None
-    if single is None:
-        worst_case = _NONLINEAR_LIMIT * (context or _LEAST_CONTEXT) / GIB
-        if left[0] <= 0:
-            return "tight", f"{left[0]:.1f} to {left[1]:.1f} GiB are left for the cache, depending on overhead", None
-        if layout.max_model_len and left[0] >= worst_case and model.family == "dsv4":
-            return (
-                "fits",
-                f"at least {left[0]:.1f} GiB are left, above the {worst_case:.1f} GiB that a request of {context:,} tokens may take",
-                None,
-            )
-        return "cannot-tell", f"{left[0]:.1f} GiB at least are left for the cache; {cost.why}", None
-    low, high = single
+        return _Judgement("cannot-tell", "doubt", uncertain[0])
+    range_left = f"{left[0]:.1f} to {left[1]:.1f} GiB are left, depending on overhead"
+    single = _single_request(layout, cost, context)
     whole = context is not None and layout.engine in ("vllm", "atom")
+    if single is None:
+        tokens = context if whole and context else _LEAST_CONTEXT
+        worst_case = _NONLINEAR_LIMIT * tokens / GIB
+        if left[0] <= 0:
+            return _Judgement("tight", "overhead", range_left)
+        if model.family == "dsv4" and left[0] >= worst_case + error * limit.share:
+            text = f"at least {left[0]:.1f} GiB are left, above the {worst_case:.1f} GiB that {tokens:,} tokens may take"
+            return _Judgement("fits", "room", text)
+        return _Judgement("cannot-tell", "cache", f"{left[0]:.1f} GiB at least are left for the cache; {cost.why}")
+    low, high = single
     what = f"a request of {context:,} tokens" if whole else f"a cache of {_LEAST_CONTEXT:,} tokens"
     if left[1] < low:
+        text = f"{what} needs {low:.1f} GiB, at most {left[1]:.1f} GiB are left for the cache"
         if limit.stated and layout.max_model_len and left[1] + error < low and layout.engine in ("vllm", "atom"):
-            return "does-not-fit", f"{what} needs {low:.1f} GiB of cache, at most {left[1]:.1f} GiB are left", None
-        return "tight", f"{what} needs {low:.1f} GiB of cache, at most {left[1]:.1f} GiB are left: a shorter context is needed", None
+            return _Judgement("does-not-fit", "context", text)
+        return _Judgement("tight", "context", f"{text}: a shorter context is needed" if whole else text)
     if left[0] < high + error * limit.share:
-        return "tight", f"{what} needs {high:.1f} GiB of cache, {left[0]:.1f} to {left[1]:.1f} GiB are left, depending on overhead", None
-    if layout.engine in ("vllm", "atom") and limit.fraction >= _CLOSE_UTILIZATION:
-        outside = gpu.usable_gib * (1 - limit.fraction)
-        return (
-            "tight",
-            f"gpu-memory-utilization {limit.fraction:g} leaves {outside:.1f} GiB for graphs and workspaces outside of the budget",
-            None,
-        )
+        return _Judgement("tight", "overhead", f"{what} needs {high:.1f} GiB of cache, {range_left}")
     outside = gpu.usable_gib - limit.low
+    if layout.engine in ("vllm", "atom") and limit.fraction >= _CLOSE_UTILIZATION:
+        text = f"gpu-memory-utilization {limit.fraction:g} leaves {outside:.1f} GiB for graphs and workspaces outside of the budget"
+        return _Judgement("tight", "utilization", text)
     reserve = gpu.usable_gib * (1 - sglang_default_fraction(layout, gpu)) if layout.engine == "sglang" else 0.0
     if layout.engine == "sglang" and limit.stated and outside < max(extra.low + 2.0, min(reserve, 16.0) / 2):
-        return "tight", f"mem-fraction-static {limit.fraction:g} leaves {outside:.1f} GiB for activations and graphs", None
-    return "fits", f"{left[0]:.1f} GiB at least are left for the cache", None
+        text = f"mem-fraction-static {limit.fraction:g} leaves {outside:.1f} GiB for activations and graphs"
+        return _Judgement("tight", "utilization", text)
+    return _Judgement("fits", "room", f"{left[0]:.1f} GiB at least are left for the cache")
+
+
+def _full(layout: Layout, gpu: Gpu, weight: float, limit: Budget, extra: Overhead, surely: bool) -> _Judgement:
+    """Nothing is left for the cache even in the best case: ``surely`` beyond the error of the arithmetic."""
+    least = _least_fraction(layout, gpu, weight, extra)
+    if limit.stated and surely:
+        text = f"weights of {weight:.1f} GiB leave nothing for the cache in a budget of {limit.high:.1f} GiB"
+        return _Judgement("does-not-fit", "budget", text, least)
+    text = f"weights of {weight:.1f} GiB fill the {'' if limit.stated else 'default '}budget of {limit.high:.1f} GiB"
+    if layout.engine != "trtllm":
+        word = "mem-fraction-static" if layout.engine == "sglang" else "gpu-memory-utilization"
+        text += f": {word} of about {least:g} at least is needed"
+    return _Judgement("tight", "budget", text, least)
+
+
+def _as_known(judgement: _Judgement, layout: Layout) -> _Judgement:
+    """A verdict that rests on a value that is set, but not known, cannot be told."""
+    if judgement.verdict == "fits" and layout.unknown & {"utilization"}:
+        return _Judgement("cannot-tell", "unknown", "the fraction of memory is set to a value that is not known")
+    if (
+        judgement.verdict in ("tight", "does-not-fit")
+        and judgement.cause != "weights"
+        and layout.unknown & {"utilization", "max_num_batched_tokens"}
+    ):
+        names = ", ".join(sorted(layout.unknown))
+        return _Judgement("cannot-tell", "unknown", f"{names} set to a value that is not known")
+    return judgement
 
 
 def _single_request(layout: Layout, cost: KvCost, context: int | None) -> tuple[float, float] | None:
@@ -342,27 +371,35 @@ def report_data(report: Report) -> dict[str, Any]:
         "weights_by_class_gib": {name: _rounded(value) for name, value in sorted(report.groups.items())},
         "weights_share": _rounded(report.share),
         "kv_bytes_per_token": _rounded(report.kv_bytes_per_token),
-        "overhead_gib": None if report.overhead_gib is None else {"low": _rounded(report.overhead_gib[0]), "high": _rounded(report.overhead_gib[1])},
+        "overhead_gib": _range(report.overhead_gib),
         "usable_gib": report.gpu.usable_gib,
         "budget_gib": _rounded(report.budget_gib),
         "fraction": {"value": report.budget.fraction, "stated": report.budget.stated},
-        "left_gib": None if report.left_gib is None else {"low": _rounded(report.left_gib[0]), "high": _rounded(report.left_gib[1])},
+        "left_gib": _range(report.left_gib),
         "kv_tokens": None if report.kv_tokens is None else sum(report.kv_tokens) // 2,
         "kv_tokens_range": None if report.kv_tokens is None else list(report.kv_tokens),
         "context": report.context,
         "concurrency": layout.concurrency,
-        "requests": None if report.requests is None else {"low": _rounded(report.requests[0]), "high": _rounded(report.requests[1])},
+        "requests": _range(report.requests),
         "verdict": report.verdict,
         "memory_verdict": report.memory,
+        "cause": report.cause,
         "reason": report.reason,
         "least_fraction": report.least_fraction,
         "constraints": [
-            {"rule": one.rule, "engine": one.engine, "message": one.message, "source": one.source, "of": one.of, "value": one.value, "valid": list(one.valid)}
+            {
+                "rule": one.rule, "engine": one.engine, "message": one.message, "source": one.source,
+                "of": one.of, "value": one.value, "valid": list(one.valid),
+            }
             for one in report.constraints
         ],
         "doubts": list(report.doubts),
         "steps": [{"name": one.name, "value": _rounded(one.value), "unit": one.unit, "text": one.text} for one in report.steps],
     }  # fmt: skip
+
+
+def _range(value: tuple[float, float] | None) -> dict[str, float | None] | None:
+    return None if value is None else {"low": _rounded(value[0]), "high": _rounded(value[1])}
 
 
 def _rounded(value: float | None) -> float | None:

@@ -85,8 +85,8 @@ def expert_padding(form: str, layout: Layout, gpu: Gpu | None, family: str | Non
 
 
 def loaded_format(tensor: Tensor, layout: Layout, gpu: Gpu | None) -> str:
-    """The number format of ``tensor`` once loaded: GPUs without MXFP8 arithmetic hold such attention and dense layers in bf16; routed and shared
-    experts keep their bytes (weight-only kernels)."""
+    """The number format of ``tensor`` once loaded: GPUs without MXFP8 arithmetic hold such attention and dense layers in bf16; routed
+    and shared experts keep their bytes (weight-only kernels)."""
     if tensor.format == "mxfp8" and tensor.split not in ("expert", "shared") and gpu is not None and gpu.architecture in ("sm90", "gfx942"):
         return "bf16"
     return tensor.format
@@ -157,8 +157,8 @@ def weights_layout(layout: Layout) -> Layout:
 
 @lru_cache(maxsize=4096)
 def weights(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | None = None) -> tuple[StageWeights, ...]:
-    """The weights of each pipeline stage. Raises ``ModelError`` where the model's facts do not suffice; an empty tuple is a partition that is
-    not possible."""
+    """The weights of each pipeline stage. Raises ``ModelError`` where the model's facts do not suffice; an empty tuple is a partition
+    that is not possible."""
     split = split_of(layout)
     count = model.number("num_hidden_layers")
     parts = stages(layout, count)
@@ -214,6 +214,11 @@ def doubts(model: Model, checkpoint: Checkpoint, layout: Layout, gpu: Gpu | None
         result.append(
             f"SGLang repacks the MXFP4 experts of DeepSeek V4 on {gpu.name.upper()} at load and how is not known: at TP8 on H200 125.4 to "
             "125.7 GiB a GPU were measured, 24 GiB above the checkpoint's share"
+        )
+    if layout.engine == "vllm" and experts == "mxfp4" and model.family == "dsv4" and gpu is not None and gpu.architecture == "gfx942":
+        result.append(
+            f"vLLM's layout of the MXFP4 experts of DeepSeek V4 on {gpu.name.upper()} is not known: 122 GiB a GPU are published for TP8, "
+            "20 GiB above the checkpoint's share"
         )
     if layout.engine == "trtllm" and experts == "mxfp4" and gpu is not None and gpu.architecture == "sm90":
         result.append("TensorRT-LLM's MXFP4 expert layout on Hopper is not known")

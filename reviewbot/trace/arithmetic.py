@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from reviewbot.documents.shell_syntax import Arith, ArithName, ArithNumber, ArithOp, ArithText, Literal, Word
 from reviewbot.documents.positions import Span
+from reviewbot.documents.shell_syntax import Arith, ArithName, ArithNumber, ArithOp, ArithText, Literal, Word
 from reviewbot.trace.values import is_known
 
 if TYPE_CHECKING:

@@ -64,7 +64,7 @@ def _unescape(text: str, echo: bool) -> tuple[str, bool]:
         elif following == "c":
             return "".join(out), True
         elif following in ("x", "u", "U"):
-            found = re.match("[0-9a-fA-F]{1,%d}" % {"x": 2, "u": 4, "U": 8}[following], text[index:])
+            found = re.match(f"[0-9a-fA-F]{{1,{2 if following == 'x' else 4 if following == 'u' else 8}}}", text[index:])
             if found:
                 code = int(found.group(), 16)
                 out.append(chr(code) if code < 0xF0000 and not 0xD800 <= code < 0xE000 else "\ufffd")
@@ -339,7 +339,6 @@ def _export(sh: Evaluator, argv: list[str], site: Site) -> int | None:
 
 def declare(sh: Evaluator, node: Declaration) -> None:
     """``export``, ``local``, ``declare``, ``typeset``, ``readonly``."""
-    sh.status = 0
     flags: set[str] = set()
     off: set[str] = set()
     printing = False
@@ -486,7 +485,8 @@ def _unset(sh: Evaluator, argv: list[str], site: Site) -> int | None:
 def _set(sh: Evaluator, argv: list[str], site: Site) -> int | None:
     words = argv[1:]
     index = 0
-    long_names = {"errexit": "e", "nounset": "u", "noglob": "f", "xtrace": "x", "allexport": "a", "noexec": "n"}
+    long_names = {"errexit": "e", "nounset": "u", "noglob": "f", "xtrace": "x", "allexport": "a", "noexec": "n",
+                  "errtrace": "E"}
     while index < len(words):
         word = words[index]
         if word == "--":
@@ -555,7 +555,7 @@ def _trap(sh: Evaluator, argv: list[str], site: Site) -> int | None:
     words = argv[1:]
     if words and words[0] == "--":
         words = words[1:]
-    if not words or words[0].startswith("-") and len(words[0]) > 1:
+    if not words or (words[0].startswith("-") and len(words[0]) > 1):
         return 0
     action = words[0]
     signals = words[1:] or [words[0]]
@@ -837,9 +837,12 @@ def _umask(sh: Evaluator, argv: list[str], site: Site) -> int | None:
 
 BUILTINS: dict[str, Callable[[Evaluator, list[str], Site], int | None]] = {
     ":": _true, "true": _true, "false": _false, "echo": _echo, "printf": _printf, "cd": _cd, "pushd": _pushd, "popd": _popd, "pwd": _pwd,
-    "exit": _exit, "return": _return, "break": _break, "continue": _continue, "[": _test, "test": _test, "export": _export, "local": _export,
-    "declare": _export, "typeset": _export, "readonly": _export, "unset": _unset, "set": _set, "shopt": _shopt, "shift": _shift, "eval": _eval,
-    "source": _source, ".": _source, "trap": _trap, "read": _read, "mapfile": _mapfile, "readarray": _mapfile, "getopts": _getopts, "let": _let,
+    "exit": _exit, "return": _return, "break": _break, "continue": _continue, "[": _test, "test": _test, "export": _export,
+    "local": _export,
+    "declare": _export, "typeset": _export, "readonly": _export, "unset": _unset, "set": _set, "shopt": _shopt, "shift": _shift,
+    "eval": _eval,
+    "source": _source, ".": _source, "trap": _trap, "read": _read, "mapfile": _mapfile, "readarray": _mapfile, "getopts": _getopts,
+    "let": _let,
     "command": _command, "type": _type, "builtin": _builtin, "wait": _wait, "kill": _kill, "jobs": _jobs, "disown": _jobs, "hash": _jobs,
     "ulimit": _ulimit, "umask": _umask, "alias": _jobs, "unalias": _jobs, "enable": _jobs, "times": _jobs, "dirs": _pwd,
 }

@@ -18,7 +18,8 @@ _NUMBER_TESTS: dict[str, Callable[[int, int], bool]] = {
     "-eq": lambda a, b: a == b, "-ne": lambda a, b: a != b, "-lt": lambda a, b: a < b, "-le": lambda a, b: a <= b,
     "-gt": lambda a, b: a > b, "-ge": lambda a, b: a >= b,
 }
-UNARY = frozenset("-a -b -c -d -e -f -g -h -k -n -o -p -r -s -t -u -v -w -x -z -G -L -N -O -R -S".split())
+UNARY = frozenset(["-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-n", "-o", "-p", "-r", "-s", "-t", "-u", "-v", "-w", "-x", "-z",
+    "-G", "-L", "-N", "-O", "-R", "-S"])
 BINARY = frozenset(("=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"))
 
 
@@ -212,6 +213,8 @@ def _numbers(sh: Evaluator, op: str, left: str, right: str, number: Callable[[st
 
 def evaluate(sh: Evaluator, node: TestExpr) -> bool | None:
     """``[[ ]]``."""
+    if type(node) is TestBinary:
+        return _binary_node(sh, node)
     if isinstance(node, TestAnd):
         left = evaluate(sh, node.left)
         if left is False:
@@ -228,8 +231,6 @@ def evaluate(sh: Evaluator, node: TestExpr) -> bool | None:
         inner = evaluate(sh, node.operand)
         return None if inner is None else not inner
     if isinstance(node, TestUnary):
-        if node.op == "-v":
-            return unary(sh, node.op, sh.text_of(node.operand))
         return unary(sh, node.op, sh.text_of(node.operand))
     if isinstance(node, TestWord):
         value = sh.text_of(node.operand)
@@ -237,6 +238,7 @@ def evaluate(sh: Evaluator, node: TestExpr) -> bool | None:
         if empty is None:
             sh.why = f"-n {value}"
         return None if empty is None else not empty
+    assert isinstance(node, TestBinary)
     return _binary_node(sh, node)
 
 
@@ -245,7 +247,7 @@ def _binary_node(sh: Evaluator, node: TestBinary) -> bool | None:
     left = sh.text_of(node.left)
     if op in ("==", "=", "!="):
         static = node.right.static
-        if static is not None and is_known(left) and not any(char in "*?[]\\()" for char in static):
+        if static is not None and is_known(left) and patterns.plain(static):
             same: bool | None = left == static
         else:
             pattern = sh.pattern_of(node.right)

@@ -59,6 +59,16 @@ class Stop(Control):
         return False
 
 
+class Entered(Control):
+    """An arm that is only tried has entered a bench script, with which its path ends."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    def same(self, other: Control) -> bool:
+        return False
+
+
 class Fork(Exception):
     """The path cannot go on without an answer: evaluate again, once with each of ``answers`` to ``question``."""
 

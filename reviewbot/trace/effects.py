@@ -143,7 +143,8 @@ class Submit:
 
     ``recipe`` is the file argument as given (selector included), ``path`` the file in the virtual file system, ``text`` its
     content with the provenance of every line (``None`` where it is not known), ``cluster`` the generated ``srtslurm.yaml``.
-    ``origin`` is the file of the repository that ``path`` is or was copied from; ``sets`` and ``unsets`` are the values of ``--set`` and ``--unset``.
+    ``origin`` is the file of the repository that ``path`` is or was copied from; ``sets`` and ``unsets`` are the values of ``--set`` and
+    ``--unset``.
     """
 
     tool: str
@@ -187,7 +188,8 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A program needs a file that is known not to exist: ``path`` relative to the repository where it lies in it, ``name`` as given, ``program`` who asked."""
+    """A program needs a file that is known not to exist: ``path`` relative to the repository where it lies in it, ``name`` as given,
+    ``program`` who asked."""
 
     path: str
     name: str

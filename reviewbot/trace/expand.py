@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reviewbot.trace.shell import Evaluator
 
 _GLOB = re.compile(r"[*?\[]")
+_WILD = re.compile(r"[*?]|[@+!]\(")
 _EXTGLOB = re.compile(r"[*?\[]|[@+!]\(")
 _REGEX_SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
 _MAX_WORDS = 50_000
@@ -32,6 +33,18 @@ def words(sh: Evaluator, items: Sequence[Word], line: int) -> list[str]:
         if static is not None:
             out.append(static if word.line == line else Located(static, sh.site(word.line)))
             continue
+        parts = word.parts
+        if len(parts) == 1:
+            part = parts[0]
+            kind = type(part)
+            if kind is Parameter:
+                if part.quoted and not part.op and part.index is None and plain_name(part):  # type: ignore[union-attr]
+                    found = parameter(sh, part)  # type: ignore[arg-type]
+                    out.append(found if word.line == line or type(found) is Located else Located(found, sh.site(word.line)))
+                    continue
+            elif kind is Literal and part.text == "[":  # type: ignore[union-attr]
+                out.append("[" if word.line == line else Located("[", sh.site(word.line)))
+                continue
         before = len(out)
         _word(sh, word, out)
         if word.line != line:
@@ -82,7 +95,7 @@ def _brace_variants(parts: Sequence[Part]) -> list[tuple[Part, ...]]:
 class _Fields:
     """Collects the fields of one word."""
 
-    __slots__ = ("sh", "out", "pieces", "present", "glob", "ifs")
+    __slots__ = ("glob", "ifs", "out", "pieces", "present", "sh")
 
     def __init__(self, sh: Evaluator, out: list[str]) -> None:
         self.sh = sh
@@ -108,10 +121,10 @@ class _Fields:
             return
         ifs = self.ifs
         if ifs == " \t\n":
-            if not any(char in text for char in " \t\n"):
+            if " " not in text and "\n" not in text and "\t" not in text:
                 self.plain(text)
                 return
-            pieces = [piece for piece in re.split("[ \t\n]+", text)]
+            pieces = re.split("[ \t\n]+", text)
             if pieces[0] == "":
                 self.finish()
                 pieces.pop(0)
@@ -167,21 +180,23 @@ class _Fields:
 def _fields(sh: Evaluator, parts: Sequence[Part], out: list[str]) -> None:
     fields = _Fields(sh, out)
     for index, part in enumerate(parts):
-        if isinstance(part, Literal):
+        if type(part) is Literal:
             if part.quoted:
-                fields.quoted(part.text)
+                fields.pieces.append((part.text, True))
+                fields.present = True
             else:
                 text = part.text
-                if index == 0 and text.startswith("~"):
-                    text = tilde(sh, text)
+                if index == 0 and "~" in text:
+                    text = tilde(sh, text) if text[0] == "~" else _assigned_tilde(sh, text)
                 fields.plain(text)
-        elif isinstance(part, Parameter):
-            if is_list(part):
+        elif type(part) is Parameter:
+            if (part.op or part.index is not None or not plain_name(part)) and is_list(part):
                 _list_fields(sh, part, fields)
             else:
                 value = parameter(sh, part)
                 if part.quoted:
-                    fields.quoted(value)
+                    fields.pieces.append((value, True))
+                    fields.present = True
                 elif part.op and part.argument is not None and _takes_argument(sh, part):
                     _inner_fields(sh, part.argument, fields)
                 else:
@@ -224,6 +239,11 @@ def _inner_fields(sh: Evaluator, word: Word, fields: _Fields) -> None:
             fields.quoted(text) if getattr(part, "quoted", True) else fields.split(text)
 
 
+def plain_name(part: Parameter) -> bool:
+    """Whether an expansion without operator and subscript gives one value."""
+    return not (part.prefix or part.keys) and part.name not in ("@", "*")
+
+
 def is_list(part: Parameter) -> bool:
     """Whether an expansion gives a list: ``$@``, ``${a[@]}``, ``${!a[@]}``, ``${!prefix@}`` (or the same with ``*``)."""
     if part.length:
@@ -233,11 +253,11 @@ def is_list(part: Parameter) -> bool:
     if part.name in ("@", "*"):
         return True
     index = part.index
-    return index is not None and index.static in ("@", "*") and not part.indirect
+    return index is not None and index.text in ("@", "*") and not part.indirect
 
 
 def _star(part: Parameter) -> bool:
-    return part.name == "*" or (part.index is not None and part.index.static == "*")
+    return part.name == "*" or (part.index is not None and part.index.text == "*")
 
 
 def _list_fields(sh: Evaluator, part: Parameter, fields: _Fields) -> None:
@@ -338,6 +358,17 @@ def tilde(sh: Evaluator, value: str) -> str:
     return value
 
 
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+def _assigned_tilde(sh: Evaluator, value: str) -> str:
+    """``NAME=~/x:~/y`` as an argument: tildes are expanded as in an assignment."""
+    found = _ASSIGNMENT.match(value)
+    if found is None:
+        return value
+    return found.group() + ":".join(tilde(sh, piece) if piece[:1] == "~" else piece for piece in value[found.end():].split(":"))
+
+
 def text(sh: Evaluator, word: Word) -> str:
     """A word as one text, unsplit (assignments, here-documents, ``[[ ]]``)."""
     static = word.static
@@ -362,7 +393,9 @@ def text(sh: Evaluator, word: Word) -> str:
 
 
 def part_text(sh: Evaluator, part: Part) -> str:
-    if isinstance(part, Parameter):
+    if type(part) is Parameter:
+        if not part.op and part.index is None and plain_name(part):
+            return parameter(sh, part)
         if is_list(part):
             return (sh.joiner() if _star(part) else " ").join(list_values(sh, part))
         return parameter(sh, part)
@@ -411,7 +444,7 @@ def parameter(sh: Evaluator, part: Parameter) -> str:
     name, op = part.name, part.op
     index = None
     if part.index is not None:
-        if part.length and part.index.static in ("@", "*"):
+        if part.length and part.index.text in ("@", "*"):
             slot = sh.slot(name)
             if isinstance(slot, Array) and slot.open:
                 return sh.hole(f"number of items of {name}", sh.site(part.line), nonempty=True, numeric=True)
@@ -419,6 +452,13 @@ def parameter(sh: Evaluator, part: Parameter) -> str:
         index = text(sh, part.index)
     if part.length and name in ("@", "*", "#") and name != "#":
         return str(len(sh.positional))
+    if index is None and not op and not part.length and not part.indirect:
+        value = sh.lookup(name)
+        if value is None:
+            if sh.nounset and name not in ("@", "*"):
+                sh.check_set(name, part.line)
+            return ""
+        return value
     value = sh.lookup(name, index)
     if part.indirect:
         if value is None:
@@ -591,10 +631,10 @@ def printf_quoted(value: str) -> str:
 
 def glob(sh: Evaluator, wanted: str, plain: str) -> list[str]:
     """The paths that match a pattern; the word itself where there is none (nothing with ``nullglob``); a hole where nobody can know."""
-    if patterns.literal(wanted) is not None:
+    if patterns.literal(wanted) is not None or ("]" not in wanted and _WILD.search(wanted) is None):
         return [plain]
     absolute = wanted.startswith("/")
-    components = [piece for piece in wanted.split("/")]
+    components = wanted.split("/")
     found: list[tuple[str, str]] = [("/", "/")] if absolute else [("", sh.cwd)]
     for number, component in enumerate(components):
         if component == "" and number < len(components) - 1:

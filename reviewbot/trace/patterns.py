@@ -13,11 +13,18 @@ from functools import lru_cache
 from reviewbot.trace.values import HOLE, is_known
 
 _SPECIAL = re.compile(r"[\\*?\[\]()|!@+]")
+_MEANING = re.compile(r"[*?\[\]\\()]")
 _HOLES = "\U000f0000-\U000ffffd"
 _CLASSES = {
     "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": r"\s", "blank": r" \t",
     "punct": re.escape("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"), "xdigit": "0-9a-fA-F", "word": "a-zA-Z0-9_", "cntrl": r"\x00-\x1f\x7f",
 }
+
+
+@lru_cache(maxsize=4096)
+def plain(text: str) -> bool:
+    """Whether a text that stands unquoted as a pattern has nothing that could mean anything else than itself."""
+    return _MEANING.search(text) is None
 
 
 def escape(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Optional, Protocol, Union
+from typing import Protocol, Union
 
 from reviewbot.documents.positions import Site
 from reviewbot.trace.effects import Effect, Variable
@@ -26,10 +26,10 @@ class Outcome:
     ``lines`` may give the origin of every line of ``stdout`` (``sed`` and ``cat`` on files know it), so that a redirect keeps provenance.
     """
 
-    status: Optional[int] = 0
+    status: int | None = 0
     stdout: str = ""
     stderr: str = ""
-    lines: Optional[tuple[LineOrigin, ...]] = None
+    lines: tuple[LineOrigin, ...] | None = None
 
 
 class FileSystem(Protocol):
@@ -98,6 +98,10 @@ class FileSystem(Protocol):
 
     def mount(self, path: str, tree: Tree | None) -> None:
         """Put a tree at ``path``, over what is there; ``None`` is an opaque clone whose files nobody knows."""
+        ...
+
+    def checkout(self, path: str, tree: Tree | None, force: bool = False) -> None:
+        """Put another ref's tree at a clone: untracked files stay, and without ``force`` changes to files that both refs have alike."""
         ...
 
     def alias(self, path: str, target: str) -> None:
@@ -178,9 +182,10 @@ class Shell(Protocol):
         """The files of a repository at a ref, where a local clone of it was named."""
         ...
 
-    def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str] | None = None,
+    def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str | None] | None = None,
             background: bool = False, cwd: str | None = None) -> Outcome:
-        """Run a command by its words (``xargs``, ``find -exec``, ``env``, ``timeout``, ``nohup``, ``sudo``): a registered command, a script of
+        """Variables of ``environment`` are added, those that are ``None`` taken away. Run a command by its words (``xargs``, ``find -exec``, ``env``, ``timeout``, ``nohup``, ``sudo``): a registered command, a
+        script of
         the tree, or an unknown program. Shell functions and builtins that change state are not found this way."""
         ...
 
@@ -193,12 +198,15 @@ class Shell(Protocol):
         """Run a file of the virtual file system as a child shell (``bash FILE``): exported variables, no functions."""
         ...
 
-    def enter(self, path: str, argv: Sequence[str], site: Site, *, by: str, image: str | None = None, mounts: Sequence[tuple[str, str]] = (),
-              environment: Mapping[str, str] | None = None, only: bool = False, cwd: str | None = None, background: bool = False) -> Outcome:
+    def enter(self, path: str, argv: Sequence[str], site: Site, *, by: str, image: str | None = None, mounts: Sequence[tuple[str,
+        str]] = (),
+              environment: Mapping[str, str] | None = None, only: bool = False, cwd: str | None = None,
+                  background: bool = False) -> Outcome:
         """Start a bench script inside a container or a remote shell: emits ``Enter`` and evaluates the file.
 
         ``path`` is the script as written, meant inside; ``argv`` the whole command (``srun ...``); ``mounts`` are (host directory,
-        container directory); ``environment`` is added to the exported variables, or with ``only`` (docker) replaces them. A path that leads to
+        container directory); ``environment`` is added to the exported variables, or with ``only`` (docker) replaces them. A path that
+        leads to
         no known file is recorded as an ``Enter`` all the same, with an unknown status.
         """
         ...

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _INSTALLED = (
-    "awk basename bash cat chmod chown cmp comm cp curl cut date dirname docker du enroot env file find findmnt flock git grep gzip head hostname "
-    "id jq kill ln ls make mkdir mktemp mv nohup nproc nvidia-smi ps python3 readlink realpath rm rmdir rsync sacct salloc sbatch sbcast scancel "
-    "scontrol sed seq sh sha1sum sha256sum sinfo sleep sort squeue srtctl srun stat sudo tail tar tee timeout touch tr uname uniq unsquashfs uv "
+    "awk basename bash cat chmod chown cmp comm cp curl cut date dirname docker du enroot env file find findmnt flock git grep gzip "
+    "head hostname "
+    "id jq kill ln ls make mkdir mktemp mv nohup nproc nvidia-smi ps python3 readlink realpath rm rmdir rsync sacct salloc sbatch "
+    "sbcast scancel "
+    "scontrol sed seq sh sha1sum sha256sum sinfo sleep sort squeue srtctl srun stat sudo tail tar tee timeout touch tr uname uniq "
+    "unsquashfs uv "
     "wc wget xargs"
 )
 

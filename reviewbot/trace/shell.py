@@ -6,21 +6,43 @@ import posixpath
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from reviewbot.documents.positions import Site
 from reviewbot.documents.shell_syntax import (
-    AndOr, ArithCommand, ArithFor, Assignment, Background, Block, Broken, Case, Declaration, For, Function, Group, If, Pipeline,
-    ProcessSubstitution, Redirect, Script, Simple, Statement, Subshell, TestCommand, While, Word,
+    AndOr,
+    ArithCommand,
+    ArithFor,
+    Assignment,
+    Background,
+    Block,
+    Broken,
+    Case,
+    Declaration,
+    For,
+    Function,
+    Group,
+    If,
+    Pipeline,
+    ProcessSubstitution,
+    Redirect,
+    Script,
+    Simple,
+    Statement,
+    Subshell,
+    TestCommand,
+    While,
+    Word,
 )
 from reviewbot.trace import arithmetic, conditions, expand
-from reviewbot.trace.control import Bound, Break, Continue, Control, Exit, Fork, Return, Stop
+from reviewbot.trace.control import Bound, Break, Continue, Control, Entered, Exit, Fork, Return, Stop
 from reviewbot.trace.effects import Assign, Assume, Edit, Effect, Enter, Exec, Limit, Located, Missing, Submit, Variable
 from reviewbot.trace.environment import Environment
 from reviewbot.trace.files import FileText, LineOrigin
 from reviewbot.trace.protocol import CommandTable, FileSystem, Invocation, Outcome
 from reviewbot.trace.settings import TraceSettings
-from reviewbot.trace.state import NULL, TERMINAL, Array, Buffer, Definition, FileSink, Null, Place, Reference, Slot, Source, Stream
+from reviewbot.trace.state import NULL, TERMINAL, Array, Buffer, Definition, FileSink, Place, Reference, Slot, Source, Stream
 from reviewbot.trace.values import HOLE, Hole, Holes, is_known
 from reviewbot.tree import Tree
 
@@ -40,6 +62,7 @@ class Context:
     upstream: Callable[[str, str | None], Tree | None]
     initial: Mapping[str, Variable]
     stop: str
+    declare: Callable[[Evaluator, Declaration], None]
     holes: Holes = field(default_factory=Holes)
     interned: dict[tuple[object, ...], str] = field(default_factory=dict)
     reads: set[str] = field(default_factory=set)
@@ -127,7 +150,10 @@ class Evaluator:
 
     def site(self, line: int) -> Site:
         place = self.place
-        return place.fixed if place.fixed is not None else Site(place.path, line + place.offset)
+        found = place.sites.get(line)
+        if found is None:
+            found = place.sites[line] = place.fixed if place.fixed is not None else Site(place.path, line + place.offset)
+        return found
 
     def written(self, line: int) -> str:
         """The text of a script line, for messages."""
@@ -234,7 +260,9 @@ class Evaluator:
             return value
         question = ("choice", self.place.path, line, value)
         if question in self.decisions:
-            return choices[min(self.decisions[question], len(choices) - 1)]
+            chosen = choices[min(self.decisions[question], len(choices) - 1)]
+            self.assume(f"the value is {chosen!r}", self.site(line))
+            return chosen
         raise Fork(question, len(choices))
 
     # --- variables -------------------------------------------------------------------------------------------------
@@ -511,13 +539,16 @@ class Evaluator:
         initial = self.context.initial
         changes: dict[str, Variable | None] = {}
         variables = self.variables
-        for name, found in variables.items():
-            if type(found) is Variable and found.exported and (self.detached or initial.get(name) is not found):
-                changes[name] = found
-        if not self.detached:
-            for name in initial:
-                here = variables.get(name)
-                if type(here) is not Variable or not here.exported:
+        if self.detached:
+            for name, found in variables.items():
+                if type(found) is Variable and found.exported:
+                    changes[name] = found
+        else:
+            for (name, found), was in zip(variables.items(), map(initial.get, variables), strict=True):
+                if found is not was and type(found) is Variable and found.exported:
+                    changes[name] = found
+            for (name, was), here in zip(initial.items(), map(variables.get, initial), strict=True):
+                if (here is not was or not was.exported) and (type(here) is not Variable or not here.exported):
                     changes[name] = None
         self._export_cache = Environment(initial, changes, self.detached)
         return self._export_cache
@@ -544,7 +575,11 @@ class Evaluator:
 
     def absolute(self, path: str) -> str:
         if not path.startswith("/"):
-            path = f"{self.cwd}/{path}"
+            head = path.partition("/")[0]
+            if len(head) == 1 and HOLE.match(head) and not self.holes.of(head).numeric:
+                path = "/" + path  # a whole unknown directory: the output of a program names it from the root
+            else:
+                path = f"{self.cwd}/{path}"
         if "//" in path or "/." in path or path.endswith("/"):
             path = posixpath.normpath(path)
             if path.startswith("//"):
@@ -686,7 +721,8 @@ class Evaluator:
 
     def _state(self) -> tuple[Any, ...]:
         return (
-            self.variables.copy(), self.functions.copy(), [frame.copy() for frame in self.frames], self.calls.copy(), self.positional.copy(),
+            self.variables.copy(), self.functions.copy(), [frame.copy() for frame in self.frames], self.calls.copy(),
+                self.positional.copy(),
             self.name, self.cwd, self.options.copy(), self.traps.copy(), self.fds, self.directories.copy(), self.integers, self.readonly,
             self.place, self.line, self.ignoring, self.loops, self.depth, self.inside, self.detached, self.last_pid, self.background,
             self.scripts, self._export_cache, self.marked,
@@ -724,7 +760,7 @@ class Evaluator:
     def subshell(self, run: Callable[[], None]) -> None:
         """Runs something whose changes to the shell are lost; ``exit`` ends only it."""
         state = self._state()
-        self.traps = {}
+        self.traps = {"ERR": self.traps["ERR"]} if "E" in self.options and "ERR" in self.traps else {}
         try:
             try:
                 run()
@@ -761,7 +797,8 @@ class Evaluator:
         self.substitutions += 1
         if len(body) == 1:
             only = body[0]
-            if type(only) is Simple and not only.words and len(only.redirects) == 1 and only.redirects[0].op == "<" and not only.assignments:
+            if type(only) is Simple and not only.words and not only.assignments and [item.op for item in only.redirects] == ["<"]:
+
                 source = self._input(self.text_of(only.redirects[0].target), self.fds)
                 self.status = 1 if source is None else 0
                 return source.rest().rstrip("\n") if isinstance(source, Source) else ""
@@ -777,7 +814,12 @@ class Evaluator:
             self.status = 0
         self.subshell(run)
         self.depth -= 1
-        return buffer.text().rstrip("\n").replace("\0", "")
+        text = buffer.text().rstrip("\n").replace("\0", "")
+        if not is_known(text):
+            choices = self.alternatives(text)
+            if choices is not None:
+                return self.one_of([choice.rstrip("\n") for choice in choices], "output", self.line)
+        return text
 
     def _nest(self) -> None:
         self.depth += 1
@@ -829,8 +871,21 @@ class Evaluator:
 
     def check_errexit(self, line: int) -> None:
         """``set -e`` after a command."""
-        if self.status and "e" in self.options and not self.ignoring:
-            raise Exit(self.status, self.site(line))
+        if self.status and not self.ignoring:
+            if "ERR" in self.traps:
+                self.run_error_trap(line)
+            if "e" in self.options:
+                raise Exit(self.status, self.site(line))
+
+    def run_error_trap(self, line: int) -> None:
+        """``trap ... ERR`` after a command that failed where ``set -e`` would end the script."""
+        text = self.traps.pop("ERR")
+        status, pipe_status = self.status, self.pipe_status
+        try:
+            self.run_here(text, self.site(line))
+        finally:
+            self.traps.setdefault("ERR", text)
+        self.status, self.pipe_status = status, pipe_status
 
     def _simple(self, node: Simple) -> None:
         self.tick(node.line)
@@ -858,8 +913,8 @@ class Evaluator:
             self._redirected(node.redirects, lambda: self.call(argv, node.line))
         else:
             self.call(argv, node.line)
-        if self.status and "e" in self.options and not self.ignoring:
-            raise Exit(self.status, self.site(node.line))
+        if self.status:
+            self.check_errexit(node.line)
 
     def _assignments(self, node: Simple) -> None:
         before = self.substitutions
@@ -994,8 +1049,8 @@ class Evaluator:
         self.calls.append((function.name, site, place.shown or self.name))
         self.place = function.place
         loops, self.loops = self.loops, 0
+        error_trap = None if "E" in self.options else self.traps.pop("ERR", None)
         try:
-            self.status = 0
             self.execute(function.body)
         except Return as end:
             self.status = end.status
@@ -1008,6 +1063,8 @@ class Evaluator:
                 else:
                     self.variables[name] = old
                 self._export_cache = None
+            if error_trap is not None:
+                self.traps.setdefault("ERR", error_trap)
             self.calls.pop()
             self.positional, self.place, self.line, self.loops = positional, place, line, loops
             self.depth -= 1
@@ -1099,7 +1156,7 @@ class Evaluator:
         words = list(argv[1:])
         options: set[str] = set()
         text: str | None = None
-        command = False
+        command = reading = False
         while words and words[0][:1] in ("-", "+") and len(words[0]) > 1:
             word = words.pop(0)
             if word == "--":
@@ -1109,7 +1166,9 @@ class Evaluator:
                     words.pop(0)
                 continue
             for letter in word[1:]:
-                if letter == "c":
+                if letter == "s":
+                    reading = True
+                elif letter == "c":
                     command = True
                 elif letter == "o" and words:
                     options.add(words.pop(0))
@@ -1123,7 +1182,7 @@ class Evaluator:
             if not is_known(text) and self.alternatives(text) is None and HOLE.sub("", text).strip() == "":
                 return self._program(argv, site)
             return self.run_text(text, site, arguments=words, name=name, options=options)
-        if words and words[0] != "-s":
+        if words and not reading:
             path = self.absolute(words[0])
             if self.files.kind(path) == "missing":
                 self.missing(words[0], argv[0], site)
@@ -1133,7 +1192,7 @@ class Evaluator:
             return self.run_script(path, words[1:], site, options=options, shown=words[0], argv=argv)
         source = self.fds.get(0)
         if isinstance(source, Source) and is_known(source.text):
-            return self.run_text(source.rest(), site, arguments=words[1:], options=options)
+            return self.run_text(source.rest(), site, arguments=words, options=options)
         return self._program(argv, site)
 
     def run_text(self, text: str, site: Site, *, arguments: Sequence[str] = (), stdin: str | None = None, name: str = "bash",
@@ -1151,12 +1210,14 @@ class Evaluator:
         if self.scripts and not self.inside:
             self.emit(Enter(where, tuple(argv or ("bash", path, *arguments)), "bash", None, (), self.environment(), site))
         script = self.context.parse(content.text, where)
-        place = Place(where, 0, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), shown or path)
+        place = place_of(script, where, shown or path)
         self.scripts += 1
+        aside, self.aside = self.aside, self.aside or bool(self.inside)  # only its files and effects can matter to who called it
         try:
             return self._child(script, place, shown or path, arguments, stdin, environment, options)
         finally:
             self.scripts -= 1
+            self.aside = aside
 
     def _child(self, script: Script, place: Place, name: str, arguments: Sequence[str], stdin: str | None,
                environment: Mapping[str, str] | None, options: _Names | None) -> Outcome:
@@ -1197,7 +1258,7 @@ class Evaluator:
             site = place.fixed or Site(place.path, problem.span.line + place.offset)
             self.effects.append(Limit(problem.message, site))
 
-    def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str] | None = None,
+    def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str | None] | None = None,
             background: bool = False, cwd: str | None = None) -> Outcome:
         """See ``protocol.Shell.run``."""
         if not argv:
@@ -1215,7 +1276,10 @@ class Evaluator:
                 self.cwd = cwd
             self.background = self.background or background
             for name, value in (environment or {}).items():
-                self.assign(name, value, site, exported=True, record=False)
+                if value is None:
+                    self.unset(name)
+                else:
+                    self.assign(name, value, site, exported=True, record=False)
             simple = self.context.builtins.get(argv[0])
             if simple is not None and argv[0] in _PURE_BUILTINS:
                 result.append(Outcome(simple(self, list(argv), site)))
@@ -1227,12 +1291,15 @@ class Evaluator:
         outcome = result[0] if result else Outcome(self.status)
         return Outcome(outcome.status, out.text() + outcome.stdout, err.text() + outcome.stderr, None if out.chunks else outcome.lines)
 
-    def enter(self, path: str, argv: Sequence[str], site: Site, *, by: str, image: str | None = None, mounts: Sequence[tuple[str, str]] = (),
-              environment: Mapping[str, str] | None = None, only: bool = False, cwd: str | None = None, background: bool = False) -> Outcome:
+    def enter(self, path: str, argv: Sequence[str], site: Site, *, by: str, image: str | None = None, mounts: Sequence[tuple[str,
+        str]] = (),
+              environment: Mapping[str, str] | None = None, only: bool = False, cwd: str | None = None,
+                  background: bool = False) -> Outcome:
         """See ``protocol.Shell.enter``."""
         outcome: list[Outcome] = []
         before = len(self.effects)
         background = background or self.background
+        outermost = not self.inside
 
         def body() -> None:
             here = self.environment()
@@ -1259,7 +1326,8 @@ class Evaluator:
                     host = workspace  # the workspace was carried to the node by a way that is not followed
                 if host != container and (known or host == workspace):
                     self.files.alias(container, host)
-            if self.files.kind(workdir) == "unknown" and self.absolute(f"{workdir}/x") != path and self.files.kind(workspace) == "dir" and cwd:
+            if cwd and self.files.kind(workdir) == "unknown" and self.files.kind(workspace) == "dir":
+
                 self.files.alias(workdir, workspace)
             self.cwd = workdir
             self.inside = (*self.inside, by)
@@ -1268,6 +1336,8 @@ class Evaluator:
             where = self.files.origin(target) or path
             pairs = tuple(f"{host}:{container}" for host, container in mounts)
             self.emit(Enter(where, tuple(argv), by, image, pairs, self.environment(), site))
+            if outermost and not background and self.arms and self.context.stop == "submit":
+                raise Entered(site)  # the path is decided: what the script does is seen to when the path is taken
             content = self.files.read_text(target)
             if content is None and self.files.kind(target) == "missing":
                 self.missing(path, by, site)
@@ -1277,18 +1347,17 @@ class Evaluator:
                 outcome.append(Outcome(None, self.hole(f"output of {where}", site)))
                 return
             script = self.context.parse(content.text, where)
-            place = Place(where, 0, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), path)
+            place = place_of(script, where, path)
             self.scripts += 1
             outcome.append(self._child(script, place, path, self._script_arguments(path, argv), None, None, None))
 
-        outer = not self.inside
         aside, self.aside = self.aside, self.aside or background
         try:
             self.subshell(body)
         finally:
             self.aside = aside
         result = outcome[0] if outcome else Outcome(self.status)
-        if outer and not background and self.context.stop == "submit":
+        if outermost and not background and self.context.stop == "submit":
             started = any(isinstance(effect, Exec) and effect.background for effect in self.effects[before:])
             refused = bool(result.status) and not started
             gone = isinstance(self.effects[-1], Missing)
@@ -1338,10 +1407,11 @@ class Evaluator:
         self._nest()
         place, line, positional = self.place, self.line, self.positional
         self.calls.append(("source", site, place.shown or self.name))
-        self.place = Place(where, 0, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), path)
+        self.place = place_of(script, where, path)
         if arguments:
             self.positional = list(arguments)
-        self.status = 0
+        if not script.body:
+            self.status = 0
         try:
             self._problems(script, self.place)
             self.block(script.body)
@@ -1356,15 +1426,15 @@ class Evaluator:
         return self.status
 
     def _declaration(self, node: Declaration) -> None:
-        from reviewbot.trace.builtins import declare
-
         self.tick(node.line)
         self.line = node.line
+        declare = self.context.declare
         if node.redirects:
             self._redirected(node.redirects, lambda: declare(self, node))
         else:
             declare(self, node)
-        self.check_errexit(node.line)
+        if self.status:
+            self.check_errexit(node.line)
 
     def _test(self, node: TestCommand) -> None:
         self.tick(node.line)
@@ -1424,7 +1494,14 @@ class Evaluator:
                 self.fds = fds
                 self.execute(part)
 
-            self.subshell(run)
+            if number == last and "lastpipe" in self.options:
+                fds = self.fds
+                try:
+                    run()
+                finally:
+                    self.fds = fds
+            else:
+                self.subshell(run)
             statuses.append(self.status)
             reasons.append(self.why)
         self.pipe_status = tuple(statuses)
@@ -1438,52 +1515,58 @@ class Evaluator:
         self.status = status
 
     def _and_or(self, node: AndOr) -> None:
-        rest = node.rest
-        last = len(rest) - 1
         self.ignoring += 1
         try:
             self.execute(node.first)
         finally:
             self.ignoring -= 1
-        for number, (op, statement) in enumerate(rest):
+        self._and_or_from(node, 0)
+
+    def _and_or_from(self, node: AndOr, start: int) -> None:
+        """The rest of a list, behind the status of what stands before ``start``."""
+        rest = node.rest
+        last = len(rest) - 1
+        for number in range(start, len(rest)):
+            op, statement = rest[number]
             status = self.status
             if status is None:
-                self._maybe(op, statement, number != last)
+                if self._maybe(node, op, statement, number):
+                    return
                 continue
             if (status == 0) != (op == "&&"):
                 continue
             if number == last:
                 self.execute(statement)
             else:
-                self.ignoring += 1
-                try:
-                    self.execute(statement)
-                finally:
-                    self.ignoring -= 1
+                self.execute_ignored(statement)
 
-    def _maybe(self, op: str, statement: Statement, ignored: bool) -> None:
-        """The right side of ``&&`` or ``||`` behind an unknown status."""
+    def _maybe(self, node: AndOr, op: str, statement: Statement, number: int) -> bool:
+        """The right side of ``&&`` or ``||`` behind an unknown status; true where the whole rest of the list was seen to."""
         why = self.why
         skipped = 1 if op == "&&" else 0
         line: int = statement.line
         if refuses((statement,)):
             self.assume(f"{self.written(line)}: taken as {'failed' if op == '&&' else 'done'}", self.site(line))
             self.status = skipped
-            return
+            return False
         if type(statement) is TestCommand:
             self.execute_ignored(statement)
-            self.status = _combine(self.status, skipped)
+            if self.status is not None:
+                self.status = self.status if bool(self.status) == bool(skipped) else None
             self.why = why
-            return
+            return False
 
         def run() -> None:
             self.execute_ignored(statement)
+            self._and_or_from(node, number + 1)
 
         def skip() -> None:
             self.status = skipped
+            self._and_or_from(node, number + 1)
 
         self.decide(line, why, run, skip)
         self.why = why
+        return True
 
     def execute_ignored(self, statement: Statement) -> None:
         self.ignoring += 1
@@ -1504,7 +1587,8 @@ class Evaluator:
         self.subshell(run)
         self.background = saved
         self.line = node.line
-        self.last_pid = self.hole("process id", self.site(node.line), nonempty=True, numeric=True, witness=self.settings.witnesses.get("pid"))
+        self.last_pid = self.hole("process id", self.site(node.line), nonempty=True, numeric=True,
+            witness=self.settings.witnesses.get("pid"))
         self.status = 0
 
     def _if(self, node: If) -> None:
@@ -1549,7 +1633,8 @@ class Evaluator:
     def _for_words(self, node: For) -> None:
         self.line = node.line
         values = list(self.positional) if node.words is None else expand.words(self, node.words, node.line)
-        self.status = 0
+        if not values:
+            self.status = 0
         site = self.site(node.line)
         self.loops += 1
         polling, self.polling = self.polling, sleeps(node.body)
@@ -1657,7 +1742,6 @@ class Evaluator:
     def _case(self, node: Case) -> None:
         self.line = node.line
         subject = self.text_of(node.subject)
-        self.status = 0
         if node.redirects:
             self._redirected(node.redirects, lambda: self._case_from(node, subject, 0))
         else:
@@ -1666,34 +1750,53 @@ class Evaluator:
     def _case_from(self, node: Case, subject: str, start: int) -> None:
         number = start
         arms = node.arms
+        matched = False
         while number < len(arms):
             arm = arms[number]
-            answer: bool | None = False
-            for pattern in arm.patterns:
-                static = pattern.static
-                if static is not None and not any(char in "*?[\\+@!" for char in static):
-                    one = conditions.equal(self, subject, static)
-                else:
-                    one = conditions.like(self, subject, self.pattern_of(pattern))
-                if one:
-                    answer = True
-                    break
-                if one is None:
-                    answer = None
+            answer = self._any_pattern(subject, arm.patterns)
+            if answer is None and self.alternatives(subject) is not None:
+                patterns = arm.patterns
+                answer = self.every(subject, lambda text, patterns=patterns: self._any_pattern(text, patterns))  # type: ignore[misc]
             if answer is None:
-                following = number + 1
-                self.decide(arm.line, f"case {subject} in {arm.patterns[0].text}", lambda arm=arm: self.block(arm.body),  # type: ignore[misc]
-                            lambda: self._case_from(node, subject, following), refuses(arm.body), False)
+                body, following = arm.body, number + 1
+
+                def then(body: Block = body) -> None:
+                    self.block(body)
+
+                def other(following: int = following) -> None:
+                    self._case_from(node, subject, following)
+
+                self.decide(arm.line, f"case {subject} in {arm.patterns[0].text}", then, other, refuses(body), False)
                 return
             if answer:
+                if not arm.body:
+                    self.status = 0
                 self.block(arm.body)
                 while arm.end == ";&" and number + 1 < len(arms):
                     number += 1
                     arm = arms[number]
                     self.block(arm.body)
+                matched = True
                 if arm.end != ";;&":
                     return
             number += 1
+        if not matched:
+            self.status = 0
+
+    def _any_pattern(self, subject: str, patterns: Sequence[Word]) -> bool | None:
+        answer: bool | None = False
+        known = is_known(subject)
+        for pattern in patterns:
+            static = pattern.static
+            if static is not None and _plain_pattern(static):
+                one = True if subject == static else False if known else conditions.equal(self, subject, static)
+            else:
+                one = conditions.like(self, subject, self.pattern_of(pattern))
+            if one:
+                return True
+            if one is None:
+                answer = None
+        return answer
 
     def _group(self, node: Group) -> None:
         if node.redirects:
@@ -1745,6 +1848,7 @@ class Evaluator:
             raise Fork(question, 2)
         start = len(self.effects)
         before = self._freeze()
+        marks = self._marks()
         self.arms += 1
         try:
             first_end = self._arm(then)
@@ -1752,17 +1856,24 @@ class Evaluator:
             first_effects = self.effects[start:]
             del self.effects[start:]
             self._thaw(before)
+            second_marks = self._marks()
             second_end = self._arm(other)
         finally:
             self.arms -= 1
         text = self.written(line)
         if _is_refusal(first_end) and not _is_refusal(second_end):
+            if type(second_end) is Entered:
+                self._again(start, before, second_marks, Assume(f"{text}: taken for false", site), other)
+                return
             self.effects.insert(start, Assume(f"{text}: taken for false", site))
             if second_end is not None:
                 raise second_end
             return
         second_effects = self.effects[start:]
         if _is_refusal(second_end) and not _is_refusal(first_end):
+            if type(first_end) is Entered:
+                self._again(start, before, marks, Assume(f"{text}: taken for true", site), then)
+                return
             self._take(start, first, first_effects, Assume(f"{text}: taken for true", site), first_end)
             return
         if self.loops and _ends_poll(first_end) and second_end is None and (self.polling or first.mutations == before.mutations):
@@ -1792,7 +1903,8 @@ class Evaluator:
             raise first_end
 
     def _without_identity(self, text: str) -> str:
-        """``text`` with holes named: the same question about another hole of the same kind (the next round of a poll) has the same answer."""
+        """``text`` with holes named: the same question about another hole of the same kind (the next round of a poll) has the same
+        answer."""
         return text if is_known(text) else HOLE.sub(lambda found: f"<{self.holes.of(found.group()).label}>", text)
 
     def _take(self, start: int, state: _Frozen, effects: list[Effect], assumption: Assume, end: Control | None) -> None:
@@ -1800,6 +1912,19 @@ class Evaluator:
         self.effects[start:] = [assumption, *effects]
         if end is not None:
             raise end
+
+    def _marks(self) -> tuple[Any, ...]:
+        """What an arm changes beside the state proper, to run it once more exactly as before."""
+        return (self._counts.copy(), self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site, self.exit_message,
+                self._temporaries)
+
+    def _again(self, start: int, before: _Frozen, marks: tuple[Any, ...], assumption: Assume, run: Callable[[], None]) -> None:
+        """Runs an arm that was left where it entered a script, to its end."""
+        self._thaw(before)
+        (self._counts, self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site, self.exit_message,
+         self._temporaries) = marks
+        self.effects[start:] = [assumption]
+        run()
 
     def _arm(self, run: Callable[[], None]) -> Control | None:
         try:
@@ -1821,21 +1946,23 @@ class Evaluator:
             if self.traps.setdefault(signal, text) != text:
                 return False
         if [frame.keys() for frame in state[2]] != [frame.keys() for frame in self.frames]:
-            for mine, theirs in zip(self.frames, state[2]):
+            for mine, theirs in zip(self.frames, state[2], strict=False):
                 for name, value in theirs.items():
                     mine.setdefault(name, value)
         if not self._join_files(first.files):
             return False
         initial: dict[str, Slot] = before.state[0]
-        for name in old.keys() | self.variables.keys():
-            one, two = old.get(name), self.variables.get(name)
-            if one is two:
-                continue
+        present = self.variables
+        differing = [name for (name, slot), was in zip(present.items(), map(old.get, present), strict=True) if was is not slot]
+        differing.extend(name for name in old if name not in present)
+        for name in differing:
+            one, two = old.get(name), present.get(name)
             joined = self._join_slots(name, one, two, initial.get(name), line)
             if joined is None:
                 return False
-            self.variables[name] = joined
-        self._export_cache = None
+            present[name] = joined
+        if differing:
+            self._export_cache = None
         self._join_buffers(first, line)
         for source, position in first.sources:
             source.position = max(source.position, position)
@@ -1846,9 +1973,11 @@ class Evaluator:
 
     def _join_slots(self, name: str, one: Slot | None, two: Slot | None, before: Slot | None, line: int) -> Slot | None:
         if isinstance(one, Array) or isinstance(two, Array):
-            if not (isinstance(one, Array) and isinstance(two, Array)) or one.associative != two.associative or list(one.items) != list(two.items):
+            if not (isinstance(one, Array) and isinstance(two,
+                Array)) or one.associative != two.associative or list(one.items) != list(two.items):
                 return None
-            items = {key: value if value == two.items[key] else Located(self.one_of([value, two.items[key]], name, line), _site_of(value, two.site))
+            items = {key: value if value == two.items[key] else Located(self.one_of([value, two.items[key]], name, line), _site_of(value,
+                two.site))
                      for key, value in one.items.items()}
             return Array(items, one.associative, two.site, open=one.open or two.open)
         if isinstance(one, Reference) or isinstance(two, Reference):
@@ -1862,7 +1991,8 @@ class Evaluator:
         value = self.one_of([one.value if one else "", two.value if two else ""], name, line)
         changed = two if two is not None and two is not before else one
         over = before if isinstance(before, Variable) else None
-        return Variable(value, exported, changed.site if changed and changed.site else self.site(line), over, 0 if over is None else over.depth + 1)
+        return Variable(value, exported, changed.site if changed and changed.site else self.site(line), over,
+            0 if over is None else over.depth + 1)
 
     def _join_files(self, first: object) -> bool:
         second = self.files.snapshot()
@@ -1893,7 +2023,7 @@ class Evaluator:
             if chunks == sink.chunks:
                 continue
             common = 0
-            for one, two in zip(chunks, sink.chunks):
+            for one, two in zip(chunks, sink.chunks, strict=False):
                 if one is not two and one != two:
                     break
                 common += 1
@@ -1901,6 +2031,11 @@ class Evaluator:
             if texts[0] != texts[1]:
                 sink.chunks[common:] = [self.one_of(texts, "output", line)]
                 sink.lines = None
+
+
+@lru_cache(maxsize=4096)
+def _plain_pattern(text: str) -> bool:
+    return not any(char in "*?[\\+@!" for char in text)
 
 
 def _site_of(value: str, site: Site | None) -> Site:
@@ -1930,6 +2065,22 @@ def _ends_poll(end: Control | None) -> bool:
 
 def _uncertain(effect: Effect) -> Effect:
     return replace(effect, certain=False) if effect.certain else effect
+
+
+_PLACES: dict[tuple[int, str, int, str], tuple[Script, Place]] = {}
+
+
+def place_of(script: Script, path: str, shown: str, offset: int = 0) -> Place:
+    """The place of a script's text; the same object for the same script, whose sites all traces share."""
+    key = (id(script), path, offset, shown)
+    found = _PLACES.get(key)
+    if found is not None and found[0] is script:
+        return found[1]
+    if len(_PLACES) > 5_000:
+        _PLACES.clear()
+    place = Place(path, offset, None, tuple(script.text.split("\n")) if len(script.text) < 500_000 else (), shown)
+    _PLACES[key] = (script, place)
+    return place
 
 
 _REFUSALS: dict[int, tuple[object, bool]] = {}

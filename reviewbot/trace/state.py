@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Union
 
 from reviewbot.documents.positions import Site
@@ -53,6 +53,7 @@ class Place:
     fixed: Site | None = None
     lines: tuple[str, ...] = ()
     shown: str = ""  # ``BASH_SOURCE``
+    sites: dict[int, Site] = field(default_factory=dict, compare=False, repr=False)  # those that were asked for, by line
 
 
 class Buffer:
@@ -92,7 +93,7 @@ class Null:
 class Source:
     """Input: a text that is read piece by piece."""
 
-    __slots__ = ("text", "position", "lines")
+    __slots__ = ("lines", "position", "text")
 
     def __init__(self, text: str, lines: tuple[LineOrigin, ...] | None = None) -> None:
         self.text = text

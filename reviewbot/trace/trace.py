@@ -11,14 +11,14 @@ from typing import Union
 from reviewbot.documents.positions import Site
 from reviewbot.documents.shell import parse_shell
 from reviewbot.documents.shell_syntax import Script
-from reviewbot.trace.builtins import BUILTINS
+from reviewbot.trace.builtins import BUILTINS, declare
 from reviewbot.trace.control import Bound, Control, Exit, Fork, Stop
 from reviewbot.trace.effects import Assign, Assume, Effect, Enter, Exec, Limit, Refuse, Submit, Variable
 from reviewbot.trace.environment import Environment
 from reviewbot.trace.filesystem import TextCache, VirtualFiles
 from reviewbot.trace.protocol import CommandTable
 from reviewbot.trace.settings import TraceSettings
-from reviewbot.trace.shell import Context, Evaluator
+from reviewbot.trace.shell import Context, Evaluator, place_of
 from reviewbot.trace.state import Place
 from reviewbot.trace.values import Hole, Holes, without_forged_holes
 from reviewbot.tree import Tree
@@ -28,7 +28,8 @@ Upstream = Callable[[Union[str, None]], Union[Tree, None]]
 
 # What every machine has; its value is not known unless the job says so.
 _MACHINE = (
-    "HOME", "USER", "LOGNAME", "HOSTNAME", "PATH", "SHELL", "GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY", "RUNNER_TEMP",
+    "HOME", "USER", "LOGNAME", "HOSTNAME", "PATH", "SHELL", "GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY",
+    "RUNNER_TEMP",
 )
 _RECURSION = 12_000
 
@@ -37,8 +38,10 @@ _RECURSION = 12_000
 class TracePath:
     """One way through the script.
 
-    ``outcome`` is ``submit`` (a job was handed to a scheduler), ``script`` (a bench script was entered), ``refused`` (it ended with a status that
-    is not 0 before either), ``ended`` (it ended otherwise) or ``unknown`` (a bound was hit). ``message`` is why it was refused, ``where`` the line
+    ``outcome`` is ``submit`` (a job was handed to a scheduler), ``script`` (a bench script was entered), ``refused`` (it ended with a
+    status that
+    is not 0 before either), ``ended`` (it ended otherwise) or ``unknown`` (a bound was hit). ``message`` is why it was refused, ``where``
+    the line
     that decided the outcome, ``variables`` what was set at the end.
     """
 
@@ -60,7 +63,8 @@ class TracePath:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """All paths. ``reads`` are the names of initial variables that were looked at (also those that were not set), ``seen`` their values then
+    """All paths. ``reads`` are the names of initial variables that were looked at (also those that were not set), ``seen`` their values
+    then
     (``None``: not set), ``files_read`` the files of the repository, ``holes`` what the unknown pieces of all values stand for."""
 
     paths: tuple[TracePath, ...]
@@ -74,7 +78,8 @@ class Trace:
     def rebased(self, environment: Mapping[str, Given]) -> Trace:
         """The same trace for another initial environment that agrees in every name of ``reads``."""
         base = {name: found for name, found in self.initial.items() if name in _MACHINE and found.site is None}
-        base.update({name: Variable(without_forged_holes(value), True, None) for name, value in environment.items() if isinstance(value, str)})
+        base.update({name: Variable(without_forged_holes(value), True, None) for name, value in environment.items() if isinstance(value,
+            str)})
         for name in environment:
             if not isinstance(environment[name], str) and name in self.initial:
                 base[name] = self.initial[name]
@@ -135,8 +140,10 @@ def trace_script(
 ) -> Trace:
     """Evaluates a script (the text of a workflow step) in a checkout of ``tree``.
 
-    ``path`` and ``line_offset`` say where the text stands: line *n* of it is line *n* + ``line_offset`` of ``path``. ``environment`` is all that
-    the job sets; a ``Hole`` stands for a value that is not known. ``upstreams`` gives the files of other repositories by URL and ref. With ``stop``
+    ``path`` and ``line_offset`` say where the text stands: line *n* of it is line *n* + ``line_offset`` of ``path``. ``environment`` is
+    all that
+    the job sets; a ``Hole`` stands for a value that is not known. ``upstreams`` gives the files of other repositories by URL and ref.
+    With ``stop``
     ``submit`` a path ends at the first job it submits, or when the bench script that it enters has ended; with ``end`` it goes on to
     its end. ``options`` are those of the shell at the start (a workflow step runs in ``bash -e``). Never raises on any script.
     """
@@ -166,7 +173,7 @@ def trace_script(
         found = sources.get(url) or sources.get(url.removesuffix("/").removesuffix(".git")) or sources.get(url.removesuffix("/") + ".git")
         return found(ref) if found is not None else None
 
-    context = Context(settings, commands, BUILTINS, cache.parse, upstream, initial, stop, holes, interned)
+    context = Context(settings, commands, BUILTINS, cache.parse, upstream, initial, stop, declare, holes, interned)
     context.deadline = time.monotonic() + settings.bounds.seconds
     limit = sys.getrecursionlimit()
     if limit < _RECURSION:
@@ -181,7 +188,7 @@ def trace_script(
 def _all_paths(context: Context, text: str, path: str, offset: int, tree: Tree, cache: ParseCache, given: Mapping[str, Given],
                options: frozenset[str]) -> Trace:
     script = context.parse(text, path)
-    place = Place(path, offset, None, tuple(script.text.split("\n")), "")
+    place = place_of(script, path, "", offset)
     settings = context.settings
     waiting: list[dict[tuple[object, ...], int]] = [{}]
     paths: list[TracePath] = []

@@ -28,7 +28,7 @@ from reviewbot.documents.yaml import Block, YamlDocument, comment_blocks, traili
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
 
-RULE = Rule("comment-contradicts-value", Level.WARNING, frozenset({"documents"}))
+RULE = Rule("comment-contradicts-value", Level.WARNING, frozenset({"documents"}), scope="document")
 
 _HELP = "keep the one that is meant, and say in the comment why"
 

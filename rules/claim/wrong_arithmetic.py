@@ -24,7 +24,7 @@ from reviewbot.documents.positions import Span
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
 
-RULE = Rule("wrong-arithmetic", Level.WARNING, frozenset({"documents"}))
+RULE = Rule("wrong-arithmetic", Level.WARNING, frozenset({"documents"}), scope="document")
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ def check(context: Context) -> Iterator[Finding]:
             causes.setdefault((run.key, run.where, run.message), []).append(run)
     for (key, _where, message), runs in causes.items():
         run = runs[0]
-        where = f" at {run.where}" if run.where is not None else ""
+        where = f" at {run.where}" if run.where is not None and not run.where.path.startswith("<") else ""
         said = f": {message}" if message else ""
         yield context.finding(
             RULE,

@@ -31,7 +31,7 @@ from reviewbot.engine.durations import duration
 from reviewbot.engine.model import Finding, Level, Related, Rule
 from reviewbot.runs.model import Run
 
-RULE = Rule("recipe-value-overridden", Level.WARNING)
+RULE = Rule("recipe-value-overridden", Level.WARNING, scope="run")
 
 _PAIR = re.compile(r"^\s*(?:- )?(?P<key>[\w.-]+|\"[^\"]*\"|'[^']*'):\s+(?P<value>[^#]*?)\s*(?:#.*)?$")
 _LABELS = frozenset({"name"})  # names a job, decides nothing about it
@@ -47,24 +47,21 @@ class _Change:
 
 
 def check(context: Context) -> Iterator[Finding]:
-    touched: dict[_Change, list[Run]] = {}
     for run in context.runs:
-        for change in _changes(run):
-            touched.setdefault(change, []).append(run)
-    for change, runs in touched.items():
-        related = [Related(change.by, f"replaces it with `{change.gets}`")]
-        budget = _budget(change, runs[0], related)
-        yield context.finding(
-            RULE,
-            f"`{change.key}: {change.written}` is written here, but the job gets {change.gets}: {change.by} rewrites it before it submits{budget}",
-            change.line,
-            help=f"let the launcher change only values that are lower than {change.gets}, or take the value out of the recipe"
-            if _number(change.gets) is not None
-            else "let the launcher leave a written value alone, or take the value out of the recipe",
-            touches=runs,
-            related=related,
-            subject=f"{change.key}: {change.written} -> {change.gets}",
-        )
+        for change in dict.fromkeys(_changes(run)):
+            related = [Related(change.by, f"replaces it with `{change.gets}`")]
+            budget = _budget(change, run, related)
+            yield context.finding(
+                RULE,
+                f"`{change.key}: {change.written}` is written here, but the job gets {change.gets}: {change.by} rewrites it before it submits{budget}",
+                change.line,
+                help=f"let the launcher change only values that are lower than {change.gets}, or take the value out of the recipe"
+                if _number(change.gets) is not None
+                else "let the launcher leave a written value alone, or take the value out of the recipe",
+                touches=[run],
+                related=related,
+                subject=f"{change.key}: {change.written} -> {change.gets}",
+            )
 
 
 def _changes(run: Run) -> Iterator[_Change]:

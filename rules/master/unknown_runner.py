@@ -22,6 +22,7 @@ from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
 from reviewbot.engine.places import field_site
 from reviewbot.engine.registry import nearest
+from reviewbot.engine.wording import counted
 
 RULE = Rule("unknown-runner", Level.ERROR, frozenset({"bench"}))
 
@@ -42,7 +43,7 @@ def check(context: Context) -> Iterator[Finding]:
         known = [node for node in sorted(nodes) if node.startswith(prefix)]
         close = nearest(name, sorted(runners.labels))
         if known:
-            message = f"runner `{name}` is not a label of {runners.path}; {len(known)} nodes begin with that name"
+            message = f"runner `{name}` is not a label of {runners.path}; {counted(len(known), 'node')} {'begin' if len(known) > 1 else 'begins'} with that name"
         else:
             message = f"runner `{name}` is neither a label nor a node of {runners.path}"
         yield context.finding(

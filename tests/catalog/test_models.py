@@ -68,7 +68,7 @@ def test_checkpoint_is_as_large_as_published(model, checkpoint) -> None:  # type
 
 def test_published_v3_weights_include_the_draft_embedding() -> None:
     model = all_models()["deepseek-r1"]
-    assert checkpoint_bytes(model, model.checkpoint("fp8")) == pytest.approx(688.59e9, rel=0.001)  # type: ignore[arg-type]
+    assert checkpoint_bytes(model, model.checkpoint("fp8")) == pytest.approx(688.59e9, rel=0.001)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,24 @@ def test_unknown_stays_unknown() -> None:
     assert "vision_params" not in seeing["arch"]
 
 
-@pytest.mark.parametrize("config", [{}, [], None, 3, {"architectures": "x"}, {"hidden_size": 0, "num_hidden_layers": 1}])
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        [],
+        None,
+        3,
+        {"architectures": "x"},
+        {"hidden_size": 0, "num_hidden_layers": 1},
+        {"hidden_size": 8, "num_hidden_layers": 10**9},
+        {"hidden_size": 8, "num_hidden_layers": -1},
+        {"hidden_size": 8, "num_hidden_layers": "4"},
+        {"hidden_size": 8, "num_hidden_layers": 4, "full_attention_interval": 0},
+        {"hidden_size": 8, "num_hidden_layers": 4, "compress_ratios": 4},
+        {"hidden_size": 8, "num_hidden_layers": 4, "indexer_types": [[]]},
+        {"hidden_size": 8, "num_hidden_layers": 4, "vocab_size": 1e400},
+    ],
+)
 def test_not_a_config(config: object) -> None:
     with pytest.raises(ModelError):
         model_file_from_config(config, "mine", "config.json")  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ COMPARED = frozenset({"docker", "sbatch", "sglang", "srtctl", "srun", "trtllm-se
 
 @dataclass(frozen=True)
 class Started:
-    """A program that the trace starts; ``recipe`` and ``cluster`` are ``None`` where there is no file, or where ``opaque`` its text is not known."""
+    """A program that the trace starts; ``recipe`` and ``cluster`` are ``None`` where there is no file, or where its text is not known."""
 
     argv: tuple[str, ...]
     line: int
@@ -33,13 +33,20 @@ def started(path: TracePath, programs: frozenset[str] = COMPARED) -> list[Starte
     before: Effect | None = None
     for effect in path.effects:
         if isinstance(effect, Submit):
-            out.append(Started(effect.argv, effect.site.line, effect.certain, effect.tool == "srtctl", _text(effect.text), _text(effect.cluster)))
-        elif isinstance(effect, (Exec, Enter)) and not (isinstance(effect, Exec) and effect.inside):
+            texts = _text(effect.text), _text(effect.cluster)
+            out.append(Started(effect.argv, effect.site.line, effect.certain, effect.tool == "srtctl", *texts))
+        elif isinstance(effect, (Exec, Enter)) and not (isinstance(effect, Exec) and _within(effect)):
             twice = isinstance(effect, Enter) and isinstance(before, Exec) and before.argv == effect.argv and before.site == effect.site
             if effect.argv and effect.argv[0] in programs and not twice:
                 out.append(Started(tuple(map(str, effect.argv)), effect.site.line, effect.certain))
             before = effect
     return out
+
+
+def _within(effect: Exec) -> bool:
+    """Whether a program runs in a container or job step; ``srun`` itself, which opens one, does not."""
+    inside = effect.inside
+    return bool(inside) and not (len(inside) == 1 and effect.argv[:1] == inside)
 
 
 def _text(text: FileText | None) -> str | None:
@@ -67,9 +74,11 @@ def same_text(said: str, done: str, holes: Holes) -> bool:
     return re.fullmatch("".join(pattern), done, re.DOTALL) is not None
 
 
-def disagreements(path: TracePath, record: Record, holes: Holes, programs: frozenset[str] = COMPARED, *, to_the_end: bool = True) -> list[str]:
-    """Sentences for people, none where the path can be what bash did. With ``to_the_end`` false only submissions and bench scripts count, up to the
-    last that the path has, and no exit status."""
+def disagreements(
+    path: TracePath, record: Record, holes: Holes, programs: frozenset[str] = COMPARED, *, to_the_end: bool = True,
+) -> list[str]:
+    """Sentences for people, none where the path can be what bash did. With ``to_the_end`` false only submissions and bench scripts
+    count, up to the last that the path has, and no exit status."""
     said = started(path, programs)
     done = [call for call in record.calls if call.argv[0] in programs and (call.argv[0] != "srtctl" or call.argv[1:2] == ("apply",))]
     if not to_the_end:
@@ -99,10 +108,11 @@ def _aligned(said: Sequence[Started], done: Sequence[Call], holes: Holes) -> lis
 
 
 def _one(item: Started, call: Call, holes: Holes) -> list[str]:
-    if len(item.argv) != len(call.argv) or not all(same_text(one, two, holes) for one, two in zip(item.argv, call.argv)):
-        for number, (one, two) in enumerate(zip(item.argv, call.argv)):
+    if len(item.argv) != len(call.argv) or not all(same_text(one, two, holes) for one, two in zip(item.argv, call.argv, strict=True)):
+        for number, (one, two) in enumerate(zip(item.argv, call.argv, strict=False)):
             if not same_text(one, two, holes):
-                return [f"line {item.line}: word {number} of {item.argv[0]} is {shown([one])} in the trace, {two!r} in bash (of {shown(call.argv)})"]
+                where = f"line {item.line}: word {number} of {item.argv[0]}"
+                return [f"{where} is {shown([one])} in the trace, {two!r} in bash (of {shown(call.argv)})"]
         return [f"line {item.line}: the trace starts {shown(item.argv)}, bash {shown(call.argv)}"]
     out: list[str] = []
     if item.submit:
@@ -111,14 +121,16 @@ def _one(item: Started, call: Call, holes: Holes) -> list[str]:
                 continue
             if content is None:
                 out.append(f"line {item.line}: the trace has a {name}, bash none")
-            elif text is not None and not same_text(text, content.decode("utf-8", "surrogateescape"), holes):
-                out.append(f"line {item.line}: the {name} differs: {_first_difference(text, content.decode('utf-8', 'surrogateescape'), holes)}")
+                continue
+            actual = content.decode("utf-8", "surrogateescape")
+            if text is not None and not same_text(text, actual, holes):
+                out.append(f"line {item.line}: the {name} differs: {_first_difference(text, actual, holes)}")
     return out
 
 
 def _first_difference(said: str, done: str, holes: Holes) -> str:
     ours, theirs = said.split("\n"), done.split("\n")
-    for number, (one, two) in enumerate(zip(ours, theirs), 1):
+    for number, (one, two) in enumerate(zip(ours, theirs, strict=False), 1):
         if not same_text(one, two, holes):
             return f"line {number} is {shown([one])}, bash {two!r}"
     return f"{len(ours)} lines, bash {len(theirs)}"

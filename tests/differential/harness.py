@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STUBS = (
-    "curl", "docker", "enroot", "git", "hf", "make", "nvidia-smi", "pip", "python", "python3", "rocm-smi", "sacct", "salloc", "sbatch", "sbcast",
-    "scancel", "scontrol", "sglang", "sinfo", "sleep", "squeue", "srtctl", "srun", "sudo", "trtllm-serve", "unsquashfs", "uv", "vllm",
+    "curl", "docker", "enroot", "git", "hf", "make", "nvidia-smi", "pip", "python", "python3", "rocm-smi", "rsync", "sacct",
+    "salloc", "sbatch", "sbcast", "scancel", "scontrol", "sglang", "sinfo", "sleep", "squeue", "srtctl", "srun", "sudo",
+    "trtllm-serve", "unsquashfs", "uv", "vllm",
 )
 WORKSPACE = "/workspace-of-runner"
 _SHELL_OWN = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
@@ -24,7 +25,8 @@ _STUB = Path(__file__).with_name("stub.sh")
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a stub. ``recipe`` and ``cluster`` are the bytes of the file that ``srtctl apply`` was given and of ``srtslurm.yaml`` beside it."""
+    """One call of a stub. ``recipe`` and ``cluster`` are the bytes of the file that ``srtctl apply`` was given and of ``srtslurm.yaml``
+    beside it."""
 
     argv: tuple[str, ...]
     cwd: str
@@ -58,22 +60,22 @@ def _walls() -> list[str]:
     for path in ("/usr", "/etc"):
         command += ["--ro-bind", path, path]
     for name in ("bin", "sbin", "lib", "lib64"):
-        path = Path("/") / name
-        if path.is_symlink():
-            command += ["--symlink", str(path.readlink()), str(path)]
-        elif path.is_dir():
-            command += ["--ro-bind", str(path), str(path)]
+        place = Path("/") / name
+        if place.is_symlink():
+            command += ["--symlink", str(place.readlink()), str(place)]
+        elif place.is_dir():
+            command += ["--ro-bind", str(place), str(place)]
     return [*command, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/home/runner"]
 
 
 def run_in_bash(
-    script: str, environment: Mapping[str, str], repository: Path, *, upstream: Path | None = None, seconds: float = 20, workspace: str = WORKSPACE,
-    directories: Sequence[str] = (), clones: Mapping[str, Path] | None = None, stop: bool = False,
+    script: str, environment: Mapping[str, str], repository: Path, *, upstream: Path | None = None, seconds: float = 20,
+    workspace: str = WORKSPACE, directories: Sequence[str] = (), clones: Mapping[str, Path] | None = None, stop: bool = False,
 ) -> Record:
     """Runs ``script``, a shell text, in a fresh copy of ``repository``.
 
-    ``upstream`` holds a directory for every repository that a clone may find, by the last part of its URL; a clone of another gives an empty
-    directory. ``clones`` are git repositories by ``OWNER/NAME``, in which refs are checked out truly. ``directories`` are made
+    ``upstream`` holds a directory for every repository that a clone may find, by the last part of its URL; a clone of another gives an
+    empty directory. ``clones`` are git repositories by ``OWNER/NAME``, in which refs are checked out truly. ``directories`` are made
     beforehand. With ``stop`` everything ends at the first submission (the status then means nothing). Raises ``subprocess.TimeoutExpired``.
     """
     with tempfile.TemporaryDirectory(prefix="bash-") as folder:
@@ -99,7 +101,8 @@ def run_in_bash(
             (record / "stop").touch()
         for directory in directories:
             command += ["--dir", directory]
-        for variable, value in {"HOME": "/home/runner", "USER": "runner", "LANG": "C.UTF-8", "GITHUB_WORKSPACE": workspace, **environment}.items():
+        machine = {"HOME": "/home/runner", "USER": "runner", "LANG": "C.UTF-8", "GITHUB_WORKSPACE": workspace}
+        for variable, value in {**machine, **environment}.items():
             command += ["--setenv", variable, value]
         command += ["--setenv", "PATH", "/stubs:/usr/bin:/bin", "--chdir", workspace]
         # exec: the launcher's own shell must not inherit a shell level or options from ours

@@ -28,6 +28,7 @@ from tests.differential.harness import WORKSPACE, Record, available, run_in_bash
 
 UPSTREAM = "NVIDIA/srt-slurm"
 SECRET = "not-told"  # what a variable that cannot be known holds in bash
+_MACHINE = frozenset({"HOME", "HOSTNAME", "PATH", "SHELL", "USER"})
 # Directories of a cluster that launchers look for; files are never there.
 _DIRECTORY = re.compile(r"(?<![\w}./-])(/(?:lustre|raid|data|scratch|shared|mnt|home|models|opt/models|images|nfs|it-share)[\w./-]*)")
 
@@ -67,7 +68,8 @@ def named_directories(repository: Path) -> tuple[str, ...]:
 
 
 def verdict(trace: Trace, record: Record) -> tuple[str, list[str]]:
-    """``same``, ``differs`` or ``nothing`` (neither submits nor starts anything); with what differs."""
+    """``same``; ``nothing`` (neither submits nor starts anything); ``assumed`` (the trace assumes what is not so in this world, such
+    as files of a clone that is not there, and bash refuses); or ``differs``, with what differs."""
     closest: list[str] | None = None
     for path in trace.paths:
         problems = disagreements(path, record, trace.holes, to_the_end=False)
@@ -77,31 +79,40 @@ def verdict(trace: Trace, record: Record) -> tuple[str, list[str]]:
             return ("same" if started(path) else "nothing"), []
         if closest is None or len(problems) < len(closest):
             closest = problems
+    if record.status and not record.submits and any(path.assumptions for path in trace.paths):
+        return "assumed", closest or []
     return "differs", closest or ["the trace has no path"]
+
+
+def recipes_in(trace: Trace) -> tuple[int, int]:
+    """How many recipes the paths submit, and of how many the text is known."""
+    texts = [item.recipe for path in trace.paths for item in started(path) if item.submit]
+    return len(texts), sum(text is not None for text in texts)
 
 
 def compare_all(
     repository: Path, tree: Tree, tasks: Sequence[Task], clones: Mapping[str, Path], workers: int = 2, seconds: float = 30,
-) -> Iterable[tuple[Task, str, list[str]]]:
-    """Each task with its verdict (``timeout`` where bash did not end) and what differs."""
+) -> Iterable[tuple[Task, str, list[str], tuple[int, int]]]:
+    """Each task with its verdict (``timeout`` where bash did not end), what differs, and ``recipes_in``."""
     directories = named_directories(repository)
     collector = Collector(tree, {name: str(path) for name, path in clones.items()})
 
     def run(task: Task) -> Record | None:
         given = dict(task.environment)
         workspace = given.get("GITHUB_WORKSPACE") or WORKSPACE
-        environment = {**dict.fromkeys(task.unknown, SECRET), **given, "GITHUB_WORKSPACE": workspace}
+        environment = {**dict.fromkeys(task.unknown - _MACHINE, SECRET), **given, "GITHUB_WORKSPACE": workspace}
         try:
             return run_in_bash(
-                task.script, environment, repository, workspace=workspace, directories=directories, clones=clones, stop=True, seconds=seconds,
+                task.script, environment, repository, workspace=workspace, directories=directories, clones=clones, stop=True,
+                seconds=seconds,
             )
         except subprocess.TimeoutExpired:
             return None
 
     with ThreadPoolExecutor(workers) as pool:
-        for task, record in zip(tasks, pool.map(run, tasks)):
+        for task, record in zip(tasks, pool.map(run, tasks), strict=True):
             if record is None:
-                yield task, "timeout", ["bash did not end"]
+                yield task, "timeout", ["bash did not end"], (0, 0)
                 continue
             values: dict[str, Given] = dict(task.environment)
             values.update({name: Hole(f"${name}", None, nonempty=True) for name in task.unknown})
@@ -109,7 +120,7 @@ def compare_all(
             answer, problems = verdict(trace, record)
             if problems:
                 problems.append("bash said last: " + " / ".join(record.stderr.decode("utf-8", "replace").split("\n")[-4:-1]))
-            yield task, answer, problems
+            yield task, answer, problems, recipes_in(trace)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -118,6 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("srt_slurm", nargs="?")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth job")
     parser.add_argument("--only", default="", metavar="TEXT", help="only jobs whose label or script has TEXT")
+    parser.add_argument("--verbose", action="store_true", help="show what is only assumed, too")
     options = parser.parse_args(arguments)
     if not available():
         print("bubblewrap (bwrap) is missing, or may not make namespaces here: nothing is compared")
@@ -125,17 +137,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     clones = {UPSTREAM: Path(options.srt_slurm).resolve()} if options.srt_slurm else {}
     tasks = [task for task in tasks_of(options.repository) if options.only in task.label + task.script][:: options.every]
     counts: Counter[str] = Counter()
+    recipes = known = 0
     with tempfile.TemporaryDirectory(prefix="repository-") as folder:
         copy = Path(folder) / "repository"
         tree = open_tree(options.repository)
         shutil.copytree(options.repository, copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-        for task, answer, problems in compare_all(copy, tree, tasks, clones):
+        for task, answer, problems, (some, told) in compare_all(copy, tree, tasks, clones):
             counts[answer] += 1
-            if answer in ("differs", "timeout"):
+            recipes += some
+            known += told
+            if answer in ("differs", "timeout") or (options.verbose and answer == "assumed"):
                 print(f"{task.label}: {answer}")
                 for problem in problems[:4]:
                     print(f"    {problem[:400]}")
     print(f"{len(tasks)} distinct jobs: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
+    print(f"{recipes} recipes submitted, the text of {known} known and compared byte by byte")
     return 1 if counts["differs"] else 0
 
 

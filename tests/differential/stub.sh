@@ -105,6 +105,18 @@ case $name in
       /usr/bin/mkdir -p "$target/bin"
       : > "$target/bin/activate"
     fi ;;
+  curl)
+    # the installer of uv leaves a file that launchers source
+    if [[ "$*" == *astral.sh/uv* ]]; then
+      echo 'bin=${UV_INSTALL_DIR:-$HOME/.local/bin}; mkdir -p "$bin"; : > "$bin/env"'
+    fi ;;
+  rsync)
+    from=${*: -2:1}
+    to=${*: -1}
+    if [[ -d $from ]]; then
+      /usr/bin/mkdir -p "$to"
+      if [[ $from == */ ]]; then /usr/bin/cp -a "$from." "$to/"; else /usr/bin/cp -a "$from" "$to/"; fi
+    fi ;;
   hf) if [[ ${1-} == download ]]; then echo "/models/stub"; fi ;;
 esac
 if [[ -e /record/stop && ($name == sbatch || ($name == srtctl && ${1-} == apply)) ]]; then kill -KILL -1; fi

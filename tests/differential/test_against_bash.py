@@ -1,5 +1,5 @@
-"""Every launcher of ``fixtures/shell`` by the evaluator and by bash: the same bytes are submitted, the same programs start with the same words, and
-the exit status is the same."""
+"""Every launcher of ``fixtures/shell`` by the evaluator and by bash: the same bytes are submitted, the same programs start with the same
+words, and the exit status is the same."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_the_trace_is_what_bash_does(name: str, tmp_path: Path) -> None:
     record = run_in_bash(step, expect.environment, repository, upstream=ROOT / "upstream")
     upstream = open_tree(str(ROOT / "upstream" / "srt-slurm"))
     trace = trace_script(
-        step, ".github/workflows/run.yml", 0, environment, open_tree(str(repository)), settings=TraceSettings(workspace=WORKSPACE), stop="end",
-        upstreams={"https://github.com/example/srt-slurm": lambda _: upstream},
+        step, ".github/workflows/run.yml", 0, environment, open_tree(str(repository)), stop="end",
+        settings=TraceSettings(workspace=WORKSPACE), upstreams={"https://github.com/example/srt-slurm": lambda _: upstream},
     )
 
     answers = [disagreements(path, record, trace.holes) for path in trace.paths]
@@ -75,7 +75,11 @@ def test_the_trace_is_what_bash_does(name: str, tmp_path: Path) -> None:
 def test_bash_cannot_leave_the_workspace(tmp_path: Path) -> None:
     if not _walls():
         pytest.skip("bubblewrap (bwrap) is missing, or may not make namespaces here")
-    script = 'touch /usr/x 2>/dev/null || vllm kept; (: < /dev/tcp/127.0.0.1/1) 2>/dev/null || vllm alone "$(ls /home/runner)" "$(hostname)"; exit 3'
+    script = """
+touch /usr/x 2> /dev/null || vllm kept
+(: < /dev/tcp/127.0.0.1/1) 2> /dev/null || vllm alone "$(ls /home/runner)" "$(hostname)"
+exit 3
+"""
     record = run_in_bash(script, {"A": "b c"}, tmp_path)
     assert [call.argv for call in record.calls] == [("vllm", "kept"), ("vllm", "alone", "", "node")]
     assert record.calls[0].environment["A"] == "b c" and record.calls[0].cwd == WORKSPACE

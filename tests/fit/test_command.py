@@ -42,8 +42,8 @@ def test_table_has_its_schema(model: str, engine: str) -> None:
 
 
 def test_one_layout() -> None:
-    data = _json("moonshotai/Kimi-K3", "--gpu", "b200", "--engine", "vllm", "--tp", "8", "--pp", "2", "--nodes", "2", "--gpus-per-node", "8",
-                 "--kv-dtype", "fp8", "--utilization", "0.9", "--max-model-len", "65536", "--concurrency", "32", "--engine-version", "0.33.0")  # fmt: skip
+    sizes = "--tp 8 --pp 2 --nodes 2 --gpus-per-node 8 --kv-dtype fp8 --utilization 0.9 --max-model-len 65536 --concurrency 32"
+    data = _json("moonshotai/Kimi-K3", "--gpu", "b200", "--engine", "vllm", "--engine-version", "0.33.0", *sizes.split())
     assert data["verdict"] == "fits"
     assert data["kv_bytes_per_token"] == 13 * 576  # the stage with 13 of the 24 latent layers
     assert data["budget_gib"] == pytest.approx(0.9 * data["usable_gib"], abs=1e-3)
@@ -88,6 +88,25 @@ def test_text_table_has_bars_and_advice() -> None:
     assert out.splitlines()[-1].startswith("smallest that fits: TP 8 x PP 2 on 16 GPUs, 2 nodes of 8")
 
 
+def test_a_gpu_of_another_size() -> None:
+    data = _json("qwen3-8b", "--gpu", "rtx5090", "--gpu-memory-gib", "31.35", "--engine", "vllm", "--tp", "1", "--max-model-len", "32768")
+    assert data["usable_gib"] == 31.35
+    assert data["weights_gib"] == pytest.approx(15.27, rel=0.01)
+
+
+def test_fp4_on_amd_is_mxfp4() -> None:
+    assert _json("qwen3.5", "--gpu", "mi355x", "--precision", "fp4", "--engine", "sglang", "--tp", "8")["precision"] == "mxfp4"
+    assert _json("qwen3.5", "--gpu", "b200", "--precision", "fp4", "--engine", "sglang", "--tp", "8")["precision"] == "nvfp4"
+
+
+def test_text_table_tells_the_smallest_and_its_headroom() -> None:
+    code, out, _ = _run("llama-3.1-70b", "--gpu", "h100", "--precision", "bf16", "--engine", "vllm", "--max-model-len", "8192")
+    assert code == 0
+    last = out.splitlines()[-1]
+    assert last.startswith("smallest that fits: TP 4 on 4 GPUs, 1 node of 8: 32.9 GiB of weights a GPU;")
+    assert "requests of 8,192 tokens" in last
+
+
 def test_text_steps() -> None:
     code, out, _ = _run("glm-5.2", "--gpu", "h200", "--precision", "fp8", "--engine", "vllm", "--tp", "8")
     assert code == 0
@@ -102,7 +121,6 @@ def test_text_steps() -> None:
         (("kimi-k3", "--gpu", "b999", "--engine", "vllm"), "the GPU 'b999' is not known"),
         (("kimi-k3", "--gpu", "b200", "--engine", "other"), "the engine 'other' is not known"),
         (("qwen3-8b", "--gpu", "b200", "--engine", "vllm", "--precision", "fp4"), "is not known in fp4; known: bf16"),
-        (("qwen3-8b", "--gpu", "b200", "--engine", "vllm", "--engine-version", "new"), "is not a version"),
         (("qwen3-8b", "--gpu", "b200", "--engine", "vllm", "--pp-partition", "a"), "is not a list of layers"),
     ],
 )
@@ -130,9 +148,17 @@ def test_model_list_and_show() -> None:
     assert "aiconfigurator@" in out
 
 
+def test_version_without_a_number_is_the_newest() -> None:
+    code, out, err = _run("qwen3-8b", "--gpu", "b200", "--engine", "vllm", "--tp", "1", "--engine-version", "nightly")
+    assert code == 0
+    assert "taken as the newest" in err
+    assert "gpu-memory-utilization 0.92" in out
+
+
 def test_added_model_is_fitted(tmp_path: Path) -> None:
     config = {
-        "architectures": ["Qwen3ForCausalLM"], "hidden_size": 1024, "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8,
+        "architectures": ["Qwen3ForCausalLM"], "hidden_size": 1024, "num_hidden_layers": 28, "num_attention_heads": 16,
+        "num_key_value_heads": 8,
         "head_dim": 128, "intermediate_size": 3072, "vocab_size": 151936, "max_position_embeddings": 40960, "tie_word_embeddings": True,
     }  # fmt: skip
     source = tmp_path / "config.json"

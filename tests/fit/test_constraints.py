@@ -51,7 +51,10 @@ _TABLE: list[tuple[str, str, str, Layout, dict[str, Any]]] = [
     ("context-parallel-experts", "deepseek-r1", "nvfp4", Layout("trtllm", tp=4, ep=4, cp=2), {"cp": 1}),
     ("eplb-needs-ep", "deepseek-r1", "fp8", Layout("vllm", tp=8, eplb=True), {"ep": 8}),
     ("eplb-needs-ep", "deepseek-r1", "fp8", Layout("vllm", tp=8, ep=8, redundant_experts=8), {"eplb": True}),
-    ("batch-below-sequences", "qwen3-8b", "bf16", Layout("vllm", max_num_batched_tokens=128, max_num_seqs=256), {"max_num_batched_tokens": 256}),
+    (
+        "batch-below-sequences", "qwen3-8b", "bf16",
+        Layout("vllm", max_num_batched_tokens=99, max_num_seqs=256), {"max_num_batched_tokens": 256},
+    ),
     (
         "batch-below-sequences", "qwen3-8b", "bf16",
         Layout("vllm", max_num_batched_tokens=4096, max_model_len=8192, chunked_prefill=False), {"chunked_prefill": None},

@@ -21,7 +21,8 @@ def _server(engine: str, environment: Mapping[str, str] = MappingProxyType({}), 
 
 def test_vllm() -> None:
     server = _server(
-        "vllm", **{"tensor-parallel-size": "4", "data-parallel-size": "2", "enable-expert-parallel": "true", "decode-context-parallel-size": "2",
+        "vllm", **{"tensor-parallel-size": "4", "data-parallel-size": "2", "enable-expert-parallel": "true",
+                   "decode-context-parallel-size": "2",
                    "gpu-memory-utilization": "0.9", "max-model-len": "8192", "kv-cache-dtype": "fp8"},
     )  # fmt: skip
     layout = layout_of(server, {"conc": 64})
@@ -64,6 +65,10 @@ def test_atom_dp_attention() -> None:
         _server("vllm", **{"tensor-parallel-size": None}),
         _server("vllm", **{"tensor-parallel-size": "$TP"}),
         _server("vllm", **{"tensor-parallel-size": "0"}),
+        _server("vllm", **{"tensor-parallel-size": "1000000000000"}),
+        _server("vllm", **{"tensor-parallel-size": "9" * 400}),
+        _server("vllm", **{"tensor-parallel-size": "9" * 5000}),
+        _server("vllm", {"VLLM_PP_LAYER_PARTITION": "9" * 5000}, **{"tensor-parallel-size": "x"}),
         _server("vllm", **{"enable-expert-parallel": None}),
         _server("sglang", **{"tp-size": "8", "speculative-algorithm": None}),
         _server("tilert", tp="8"),
@@ -80,6 +85,7 @@ def test_an_unknown_limit_does_not_hide_the_layout() -> None:
     )
     assert layout is not None
     assert (layout.max_model_len, layout.utilization, layout.concurrency) == (None, None, None)
+    assert layout.unknown == {"max_model_len", "utilization"}
 
 
 def test_draft_layers_and_partition() -> None:

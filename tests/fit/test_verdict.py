@@ -124,7 +124,7 @@ def test_fractions_mean_different_things() -> None:
 
 
 def test_nonlinear_cache_is_not_computed() -> None:
-    report = _fit("deepseek-v4-pro", "fp4", "b300", Layout("vllm", tp=8))
+    report = _fit("deepseek-v4-pro", "fp4", "b200", Layout("vllm", tp=8))
     assert report.kv_bytes_per_token is None
     assert report.kv_tokens is None
     assert report.verdict == "cannot-tell"
@@ -136,6 +136,32 @@ def test_a_model_that_is_not_understood() -> None:
     assert gpu is not None
     report = fit(model, model.checkpoints[0], Layout("vllm"), gpu)
     assert (report.verdict, report.weights_gib) == ("cannot-tell", None)
+
+
+@pytest.mark.parametrize(
+    ("layout", "verdict"),
+    [
+        (Layout("sglang", tp=4, unknown=frozenset({"utilization"})), "cannot-tell"),  # the default would be too small
+        (Layout("vllm", tp=8, unknown=frozenset({"utilization"})), "cannot-tell"),
+        (Layout("vllm", tp=2, unknown=frozenset({"utilization"})), "does-not-fit"),  # no fraction would do
+        (Layout("vllm", tp=8, unknown=frozenset({"kv_dtype"})), "cannot-tell"),
+        (Layout("vllm", tp=8, unknown=frozenset({"max_model_len"})), "fits"),
+    ],
+)
+def test_a_value_that_is_not_known_decides_nothing(layout: Layout, verdict: str) -> None:
+    assert _fit("deepseek-r1", "fp8", "b200", layout).verdict == verdict
+
+
+def test_causes() -> None:
+    def cause(layout: Layout) -> str:
+        return _fit("deepseek-r1", "fp8", "b200", layout).cause
+
+    assert cause(Layout("vllm", tp=2)) == "weights"
+    assert cause(Layout("sglang", tp=4, utilization=0.7)) == "budget"
+    assert cause(Layout("vllm", tp=4)) == "context"
+    assert cause(Layout("vllm", tp=8, utilization=0.97)) == "utilization"
+    assert cause(Layout("vllm", tp=6)) == "constraint"
+    assert cause(Layout("vllm", tp=8)) == "room"
 
 
 def test_steps_add_up() -> None:
@@ -175,7 +201,7 @@ def test_stages_hold_the_whole_model(pair, pp: int) -> None:  # type: ignore[no-
     whole = weights(model, checkpoint, one, None)
     assert sum(part.bytes for part in parts) == pytest.approx(whole[0].bytes)
     drafts = sum(tensor.total_bytes for tensor in tensors(model, checkpoint) if tensor.group == "mtp" and not tensor.absorbed)
-    assert whole[0].bytes == pytest.approx(checkpoint_bytes(model, checkpoint) - drafts, rel=2e-5)
+    assert whole[0].bytes == pytest.approx(checkpoint_bytes(model, checkpoint) - drafts - checkpoint.draft_bytes, rel=2e-5)
 
 
 def test_ranks_hold_the_checkpoint_where_nothing_is_replicated() -> None:

@@ -37,7 +37,8 @@ def _remove(call: Invocation) -> Outcome:
 def _submit(call: Invocation) -> Outcome:
     path = call.shell.absolute(call.argv[-1])
     shell = call.shell
-    shell.emit(Submit("srtctl", call.argv, shell.environment(), shell.cwd, call.site, str(call.argv[-1]), path, shell.files.read_text(path)))
+    shell.emit(Submit("srtctl", call.argv, shell.environment(), shell.cwd, call.site, str(call.argv[-1]), path,
+        shell.files.read_text(path)))
     return Outcome(0, f"Job {shell.hole('job', call.site, nonempty=True, numeric=True, witness='12345')}\n")
 
 

@@ -1,5 +1,6 @@
 """Expansions, against what bash prints."""
 
+# ruff: noqa: E501 (scripts stand on one line, as they would be typed)
 from __future__ import annotations
 
 import shutil

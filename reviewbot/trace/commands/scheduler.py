@@ -235,13 +235,19 @@ def _job_id(invocation: Invocation) -> str:
     return shell.hole("job id", invocation.site, nonempty=True, numeric=True, witness=shell.settings.witnesses.get("job", "12345"))
 
 
+def _allocated(invocation: Invocation, row: str) -> None:
+    files = invocation.shell.files
+    before = files.read_text(_ALLOCATIONS) if files.kind(_ALLOCATIONS) == "file" else None
+    files.write(_ALLOCATIONS, written((before.text if before is not None else "") + row, invocation.site))
+
+
 def salloc(invocation: Invocation) -> Outcome:
     shell = invocation.shell
     found = job_options(invocation.argv[1:])
     job = _job_id(invocation)
     name = found.get("job-name", "J") or ""
     nodes = found.get("nodes", "N") or ""
-    shell.files.append(_ALLOCATIONS, written(f"{name}\t{job}\t{nodes}\n", invocation.site))
+    _allocated(invocation, f"{name}\t{job}\t{nodes}\n")
     if "no-shell" not in found.found and found.rest:
         return shell.run(
             found.rest, invocation.site, environment={"SLURM_JOB_ID": job, "SLURM_JOBID": job}, background=invocation.background
@@ -305,7 +311,7 @@ def sbatch(invocation: Invocation) -> Outcome:
             if "%" not in log:
                 shell.files.write(shell.absolute(log), None)
     name = found.get("job-name", "J") or ""
-    shell.files.append(_ALLOCATIONS, written(f"{name}\t{job}\t{found.get('nodes', 'N') or ''}\n", invocation.site))
+    _allocated(invocation, f"{name}\t{job}\t{found.get('nodes', 'N') or ''}\n")
     text = shell.files.read_text(path) if path else None
     stdin = None
     if script is None and "wrap" not in found.found and invocation.has_stdin:

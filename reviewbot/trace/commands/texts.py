@@ -377,7 +377,7 @@ def tr(invocation: Invocation) -> Outcome:
     squeezed = set(sets[1]) if len(sets) == 2 else first
 
     def run(text: str) -> str | None:
-        if not text.isascii() and is_known(text) and any(not c.isascii() for c in text):
+        if complement and any(not c.isascii() for c in text):
             return None
         out: list[str] = []
         for c in text:

@@ -1,6 +1,6 @@
 """A small ``awk``: patterns, ranges, fields, assignments, arithmetic, ``print``/``printf``, ``if``, ``next``, ``exit``, a few functions.
 
-A program outside of it does not parse, a result that is not certain (locale, number formats that awks print differently, unset separators) is
+A program outside of it does not parse, a result that is not certain (locale, number formats that awks print differently) is
 ``None``. No loops, so a run is linear in its input.
 """
 

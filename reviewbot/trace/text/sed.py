@@ -13,7 +13,7 @@ from functools import lru_cache
 from reviewbot.trace.text.regex import Kind, Regex, Undecided, compile_regex
 from reviewbot.trace.values import HOLE, is_known
 
-_MAX_STEPS = 2_000_000
+_MAX_STEPS = 1_000_000
 _MAX_SPACE = 4_000_000
 _SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "f": "\f", "v": "\v", "a": "\a", "r": "\r"}
 
@@ -527,7 +527,7 @@ class _Execution:
         """One cycle; whether the next starts without reading."""
         at = 0
         while at < len(self.commands):
-            self.steps += 1
+            self.steps += 1 + (len(self.space.text) + len(self.hold.text)) // 64  # work, so that a growing space ends too
             if self.steps > _MAX_STEPS or len(self.space.text) > _MAX_SPACE:
                 raise Undecided
             command = self.commands[at]

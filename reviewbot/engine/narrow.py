@@ -1,0 +1,102 @@
+"""Rules of scope ``run`` and ``document`` on one part, with nothing else to read."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+from reviewbot.documents.positions import Problem
+from reviewbot.engine.context import Context, Documents
+from reviewbot.engine.model import Finding
+from reviewbot.engine.own_rules import INTERNAL_ERROR
+from reviewbot.engine.registry import RuleModule
+from reviewbot.runs.model import Run
+
+KINDS = ("yaml", "shell", "python", "master", "runners", "workflow", "recipe", "changelog", "launcher", "script")
+
+
+class _NotThere:
+    """Stands where a rule of a narrow scope must not look."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise RuntimeError(f"a rule of this scope cannot ask for {self._what}.{name}")
+
+
+class OneDocument:
+    """The documents of a repository as if there were no other than ``path``."""
+
+    def __init__(self, documents: Documents, path: str, kinds: frozenset[str]) -> None:
+        self._documents = documents
+        self._path = path
+        self._kinds = kinds
+
+    def yaml(self, path: str) -> Any:
+        return self._documents.yaml(self._only(path))
+
+    def shell(self, path: str) -> Any:
+        return self._documents.shell(self._only(path))
+
+    def python(self, path: str) -> Any:
+        return self._documents.python(self._only(path))
+
+    def paths(self, kind: str) -> Iterable[str]:
+        if kind not in KINDS:
+            raise RuntimeError(f"a rule of this scope cannot ask for paths of kind {kind!r}")
+        return (self._path,) if kind in self._kinds else ()
+
+    def problems(self) -> Iterable[tuple[str, Problem]]:
+        raise RuntimeError("a rule of this scope cannot ask for problems")
+
+    known_problems = problems
+
+    def _only(self, path: str) -> str:
+        if path != self._path:
+            raise RuntimeError(f"a rule of this scope cannot ask for {path}, only for the document that it is given")
+        return path
+
+
+class NarrowContext(Context):
+    """A context of one part of ``whole``: one run, or one document."""
+
+    def __init__(self, whole: Context, runs: tuple[Run, ...] = (), documents: Documents | None = None) -> None:
+        there: Any = _NotThere
+        super().__init__(there("tree"), whole.settings, documents or there("documents"), lambda: there("bench"), lambda bench: runs)
+        self.__dict__["runs"] = runs
+        self._whole = whole
+
+    def lines(self, path: str) -> list[str]:
+        return self._whole.lines(path)
+
+
+def findings_of(modules: Sequence[RuleModule], context: Context, debug: bool) -> tuple[dict[str, list[Finding]], bool]:
+    """What each rule finds, and whether all came to their end; a crash is a finding beside those before it."""
+    found: dict[str, list[Finding]] = {}
+    sound = True
+    for module in modules:
+        if module.check is None:
+            continue
+        some: list[Finding] = []
+        try:
+            some.extend(module.check(context))
+        except Exception as error:
+            sound = False
+            some.append(crash(f"the rule {module.name}", error, debug))
+        if some:
+            found[module.name] = some
+    return found, sound
+
+
+def crash(what: str, error: Exception, debug: bool) -> Finding:
+    """The finding that tells of an exception."""
+    if debug:
+        traceback.print_exception(type(error), error, error.__traceback__, file=sys.stderr)
+    said = " ".join(str(error).split())[:300]
+    return Finding(
+        INTERNAL_ERROR.name, INTERNAL_ERROR.level, ".", 1, 1, 1, 1, f"{what} crashed: {type(error).__name__}{': ' + said if said else ''}",
+        "run again with --debug to see where", subject=what,
+    )  # fmt: skip
