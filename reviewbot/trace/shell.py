@@ -120,6 +120,7 @@ class Evaluator:
         self.scripts = 0  # depth of child shells that run files
         self.inside: tuple[str, ...] = ()
         self.commands_run = 0
+        self.most_commands = context.settings.bounds.commands
         self.mutations = 0
         self.slept = 0
         self.serving = 0  # 1: something runs in the background, 2: it was waited for, 3: a program ran in front since
@@ -198,7 +199,7 @@ class Evaluator:
 
     def tick(self, line: int) -> None:
         self.commands_run += 1
-        if self.commands_run > self.settings.bounds.commands:
+        if self.commands_run > self.most_commands:
             raise Bound(f"more than {self.settings.bounds.commands} commands", self.site(line))
         if not self.commands_run & 63 and time.monotonic() > self.context.deadline:
             raise Bound(f"more than {self.settings.bounds.seconds} seconds", self.site(line))
@@ -446,25 +447,29 @@ class Evaluator:
         if self.readonly and name in self.readonly:
             self.complain(f"{name}: readonly variable")
             raise Exit(1, site, f"{name}: readonly variable")
-        if name in self.integers:
+        if self.integers and name in self.integers:
             value = self._integer(value)
-        if isinstance(value, Located):
+        if type(value) is Located:
             value = str(value)
         before: str | None = None
         keep = exported
         over: Variable | None = None
-        if isinstance(old, Variable):
+        depth = 0
+        if old is not None:
             before = old.value
             if keep is None:
                 keep = old.exported
             over = old.over if old.site == site else old
-        if keep is None or (not keep and "a" in self.options and exported is None):
+            if over is not None:
+                depth = over.depth + 1
+                if depth > 60:
+                    over, depth = None, 0
+            if old.exported:
+                self._export_cache = None
+        if keep is None or (not keep and exported is None and "a" in self.options):
             keep = "a" in self.options or name in self.marked
-        depth = 0 if over is None else over.depth + 1
-        if depth > 60:
-            over, depth = None, 0
         variables[name] = Variable(value, keep, site, over, depth)
-        if keep or (isinstance(old, Variable) and old.exported):
+        if keep:
             self._export_cache = None
         if before != value:
             self.mutations += 1
@@ -888,21 +893,28 @@ class Evaluator:
         self.status, self.pipe_status = status, pipe_status
 
     def _simple(self, node: Simple) -> None:
-        self.tick(node.line)
-        self.line = node.line
-        if not node.words:
+        line = node.line
+        self.tick(line)
+        self.line = line
+        words = node.words
+        if not words:
             if node.redirects:
                 self._redirected(node.redirects, lambda: self._assignments(node))
+            elif len(node.assignments) == 1:
+                before = self.substitutions
+                self.perform(node.assignments[0])
+                if self.substitutions == before:
+                    self.status = 0
             else:
                 self._assignments(node)
             if self.status:
                 self.check_errexit(node.line)
             return
-        argv = expand.words(self, node.words, node.line)
+        argv = expand.words(self, words, node.line)
         if not argv:
             self._assignments(node)
             return
-        self.line = node.line
+        self.line = line
         name = argv[0]
         self.pipe_status = ()
         if name == "exec":
@@ -910,11 +922,11 @@ class Evaluator:
         elif node.assignments:
             self._with_assignments(node, argv)
         elif node.redirects:
-            self._redirected(node.redirects, lambda: self.call(argv, node.line))
+            self._redirected(node.redirects, lambda: self.call(argv, line))
         else:
-            self.call(argv, node.line)
+            self.call(argv, line)
         if self.status:
-            self.check_errexit(node.line)
+            self.check_errexit(line)
 
     def _assignments(self, node: Simple) -> None:
         before = self.substitutions
@@ -930,7 +942,12 @@ class Evaluator:
         if item.array is not None:
             self._assign_array(item, site)
             return
-        value = "" if item.value is None else self.text_of(item.value)
+        word = item.value
+        if word is None:
+            value = ""
+        else:
+            static = word.static
+            value = static if static is not None else expand.text(self, word)
         if item.index is not None:
             self.assign_element(name, self.text_of(item.index), value, site, item.append)
             return
@@ -1226,9 +1243,7 @@ class Evaluator:
         self._problems(script, place)
 
         def run() -> None:
-            self.variables = {
-                item: found for item, found in self.variables.items() if isinstance(found, Variable) and found.exported
-            }
+            self.variables = {item: found for item, found in self.variables.items() if type(found) is Variable and found.exported}
             for item, value in (environment or {}).items():
                 self.assign(item, value, self.site_now, exported=True, record=False)
             self._export_cache = None if environment else self._export_cache
@@ -1750,6 +1765,9 @@ class Evaluator:
     def _case_from(self, node: Case, subject: str, start: int) -> None:
         number = start
         arms = node.arms
+        if not start and len(arms) > 2 and is_known(subject):
+            table, others = _plain_arms(node)
+            number = table.get(subject, others)
         matched = False
         while number < len(arms):
             arm = arms[number]
@@ -2100,6 +2118,30 @@ def refuses(body: Block) -> bool:
         _REFUSALS.clear()
     _REFUSALS[key] = (last, answer)
     return answer
+
+
+_TABLES: dict[int, tuple[Case, dict[str, int], int]] = {}
+
+
+def _plain_arms(node: Case) -> tuple[dict[str, int], int]:
+    """The first arms of a ``case``, as long as their patterns are plain text: arm by text, and the number of the first other arm."""
+    key = id(node)
+    found = _TABLES.get(key)
+    if found is not None and found[0] is node:
+        return found[1], found[2]
+    table: dict[str, int] = {}
+    count = 0
+    for arm in node.arms:
+        texts = [pattern.static for pattern in arm.patterns]
+        if arm.end != ";;" or any(text is None or not _plain_pattern(text) for text in texts):
+            break
+        for text in texts:
+            table.setdefault(text or "", count)
+        count += 1
+    if len(_TABLES) > 50_000:
+        _TABLES.clear()
+    _TABLES[key] = (node, table, count)
+    return table, count
 
 
 _SLEEPS: dict[int, tuple[object, bool]] = {}
