@@ -288,7 +288,9 @@ def _run(shell: Evaluator, script: Script, place: Place) -> TracePath:
         message = message if outcome == "unknown" else ""
     initial = shell.context.initial
     changes: dict[str, Variable | None] = {
-        name: found for name, found in shell.variables.items() if isinstance(found, Variable) and initial.get(name) is not found
+        name: found
+        for (name, found), was in zip(shell.variables.items(), map(initial.get, shell.variables), strict=True)
+        if found is not was and isinstance(found, Variable)
     }
     changes.update({name: None for name in initial if name not in shell.variables})
     return TracePath(tuple(shell.effects), outcome, status, message, where, Environment(initial, changes))
