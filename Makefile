@@ -6,7 +6,7 @@ SRT_SLURM ?=
 CASES ?=
 FULL ?=
 EVERY ?= 25
-SRT_PYTHON ?= $(BIN)/python
+SRT_PYTHON ?= $(abspath .venv/bin/python)
 BIN := .venv/bin
 STAMP := .venv/.installed
 UPSTREAM = $(if $(SRT_SLURM),--upstream NVIDIA/srt-slurm=$(SRT_SLURM))
