@@ -264,7 +264,7 @@ def _star(part: Parameter) -> bool:
 
 def _list_fields(sh: Evaluator, part: Parameter, fields: _Fields) -> None:
     items = list_values(sh, part)
-    if unsure_list(sh, part):
+    if part.op != ":" and unsure_list(sh, part):
         sh.unsure = True
     if part.quoted and _star(part):
         fields.quoted(sh.joiner().join(items))
@@ -346,6 +346,7 @@ def _list_slice(sh: Evaluator, part: Parameter, items: list[str], start: int) ->
     if start:  # positional parameters count from 1, and 0 is the script
         items = [sh.name, *items]
     if unsure_list(sh, part) and (offset < 0 or size is None or offset + size > sh.first_unsure(items)):
+        sh.unsure = True
         first = sh.first_unsure(items)
         if size is None and 0 <= offset <= first:
             return items[offset:]

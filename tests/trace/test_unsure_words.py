@@ -50,7 +50,7 @@ KNOWN = [
     ('a=(x $(date)); v=${a[0]}', "x"),
     ('a=($(date) x); v=${a[-1]}', "x"),
     ('a=(x y $(date)); c=("${a[@]:0:2}"); v=${#c[@]}', "2"),
-    ('a=($! $(date +%s)); v=${#a[@]}', "2"),
+    ('sleep 1 & a=($! $(date +%s)); v=${#a[@]}', "2"),
     ('for x in $(date); do last=yes; done; v=$last', "yes"),
     ('v=$(echo $(date +%s) | wc -l)', "1"),
     ('f() { v=$#; }; y=$(date); f $(echo $y >/dev/null; echo one) two', "2"),
