@@ -1,8 +1,8 @@
 """Checking part by part: runs and documents, in several processes, and only those that nobody has checked before.
 
-What rules of scope ``run`` find for a job depends on the job, on the files that its trace read, and on nothing else; what rules of scope ``document``
-find depends on the document. Both are kept under a digest of just that, so a check after one changed file traces the jobs that read it, and a
-base revision costs what differs from the head.
+What rules of scope ``run`` find for a job depends on the job, on the files that its trace read, and on nothing else; what rules of scope
+``document`` find depends on the document. Both are kept under a digest of just that, so a check after one changed file traces the jobs that
+read it, and a base revision costs what differs from the head.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class Checks:
     def check(
         self, context: Context, run_rules: Sequence[RuleModule] | None, document_rules: Sequence[RuleModule], problems: bool, debug: bool
     ) -> Found:
-        """What the rules find, in the order of runs and documents. ``run_rules`` is ``None`` where no rule needs runs; otherwise the runs of
-        ``context`` are there afterwards. ``problems``: also those of all documents. Raises what the reading of runs raises."""
+        """What the rules find, in the order of runs and documents. ``run_rules`` is ``None`` where no rule needs runs; otherwise the runs
+        of ``context`` are there afterwards. ``problems``: also those of all documents. Raises what the reading of runs raises."""
         collector = self._collector(context) if run_rules is not None else None
         one = _Check(context, collector, run_rules or (), document_rules, problems, debug, self._kept, self._progress)
         found = one.found(self._processes)
@@ -116,7 +116,8 @@ class _Check:
         jobs, job_keys = self._known_jobs()
         paths = self._paths() if self._document_rules or self._problems else {}
         documents, document_keys = self._known_documents(paths)
-        missing = sorted((n for n in range(len(self._jobs)) if n not in jobs), key=lambda n: (self._jobs[n].launcher, self._jobs[n].site, n))
+        missing = [n for n in range(len(self._jobs)) if n not in jobs]
+        missing.sort(key=lambda n: (self._jobs[n].launcher, self._jobs[n].site, n))  # neighbours share parsed scripts and recipes
         pieces: list[tuple[str, list[Any]]] = [("jobs", missing[at : at + _JOBS]) for at in range(0, len(missing), _JOBS)]
         unknown = [path for path in paths if path not in documents]
         pieces += [("documents", unknown[at : at + _DOCUMENTS]) for at in range(0, len(unknown), _DOCUMENTS)]
