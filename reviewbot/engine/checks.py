@@ -21,7 +21,16 @@ from reviewbot.engine.kept import Kept, key_of, program_digest
 from reviewbot.engine.model import Finding
 from reviewbot.engine.narrow import KINDS, NarrowContext, OneDocument, findings_of
 from reviewbot.engine.packed import (
-    from_bytes, outside_paths, pack_findings, pack_problems, pack_run, text_list, to_bytes, unpack_findings, unpack_problems, unpack_run,
+    from_bytes,
+    outside_paths,
+    pack_findings,
+    pack_problems,
+    pack_run,
+    text_list,
+    to_bytes,
+    unpack_findings,
+    unpack_problems,
+    unpack_run,
 )  # fmt: skip
 from reviewbot.engine.registry import RuleModule
 from reviewbot.engine.workers import work_on
