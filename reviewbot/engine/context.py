@@ -80,6 +80,11 @@ class Context:
         """Gives the runs that somebody has made already."""
         self.__dict__["runs"] = runs
 
+    @property
+    def unfollowed(self) -> bool:
+        """Whether runs were made and one of them could not be followed to its end."""
+        return "runs" in self.__dict__ and any(run.outcome == "unknown" for run in self.runs)
+
     def lines(self, path: str) -> list[str]:
         """The lines of a file, undecodable bytes replaced; empty where it cannot be read."""
         if path not in self._lines:
@@ -110,6 +115,7 @@ class Context:
         ``path`` is needed where the place has none. ``touches`` are runs or ids of points; ``structure`` may be a key path.
         """
         path, span = self._place(at, path)
+        places = (item if isinstance(item, Related) else Related(*item) for item in related)
         return Finding(
             rule=rule.name,
             level=Level.NOTE if rule.guess else rule.level if level is None else level,
@@ -121,7 +127,7 @@ class Context:
             message=message,
             help=help,
             points=tuple(dict.fromkeys(run if isinstance(run, str) else run.point.id for run in touches)),
-            related=tuple(item for item in (item if isinstance(item, Related) else Related(*item) for item in related) if _is_place(item.site)),
+            related=tuple(item for item in places if _is_place(item.site)),
             fix=fix,
             structure=structure if isinstance(structure, str) else ".".join(map(str, structure)),
             subject=subject,

@@ -26,7 +26,8 @@ Progress = Callable[[str, int, int], None]  # what is being done, how far, of ho
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a check found. ``incomplete`` where a file could not be read or a rule crashed; ``ignored`` counts those hidden by comments."""
+    """What a check found. ``incomplete`` where a file could not be read, a launcher not be followed, or a rule crashed;
+    ``ignored`` counts those hidden by comments."""
 
     findings: tuple[Finding, ...]
     incomplete: bool
@@ -73,7 +74,7 @@ def check(
     rule_table = {name: module.rule for name, module in known.items()}
     result = suppress(marked_findings, _directives(context), rule_table, names.__contains__)
     about = [finding for finding in _levelled(context, known, result.about) if finding.rule in names]
-    incomplete = unread or any(finding.rule == INTERNAL_ERROR.name for finding in collected)
+    incomplete = unread or context.unfollowed or any(finding.rule == INTERNAL_ERROR.name for finding in collected)
     final = sorted([*result.kept, *with_fingerprints(about, renames)], key=order)
     return Result(tuple(final), incomplete, len(result.ignored), len(chosen))
 

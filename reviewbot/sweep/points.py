@@ -106,7 +106,8 @@ def _script(run: Run, options: Options, passed: tuple[str, ...]) -> Command:
     inner = ("bash", enter.path)
     if options.container == "none":
         return Command("script", inner, {}, environment, passed)
-    image = run.image.value if run.image is not None else None
+    written = run.point.row.get("image")
+    image = run.image.value if run.image is not None else written if isinstance(written, str) else None
     if image is None:
         raise Unplannable("the image of its container is not known")
     names = sorted({*environment, *passed, "CUDA_VISIBLE_DEVICES"})

@@ -83,6 +83,7 @@ class Runner:
                 closed = self._failed and self._limits.fail_fast
                 taken = 0 if closed else self._start(mine)
                 if not mine and not taken and (closed or not self._ledger.status().counts["pending"]) and not self._adopt():
+                    self._executor.close()
                     return
                 self._stop.wait(max(self._limits.poll, mine / 500))
         finally:

@@ -207,6 +207,9 @@ def _numbers(sh: Evaluator, op: str, left: str, right: str, number: Callable[[st
         return None if a is None or b is None else _NUMBER_TESTS[op](a, b)
 
     if is_known(left) and is_known(right):
+        if left.isdigit() and right.isdigit() and left.isascii() and right.isascii() and left[0] != "0" and len(left) < 18 > len(right) and \
+                (right[0] != "0" or right == "0"):
+            return _NUMBER_TESTS[op](int(left), int(right))
         return compare(left, right)
     return sh.every(left, lambda a: sh.every(right, lambda b: compare(a, b)))
 

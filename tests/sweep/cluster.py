@@ -21,7 +21,7 @@ SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={ports[0]}
 SlurmdPort={ports[1]}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge/munge.socket
+AuthInfo=socket={folder}/munge/munge.socket,cred_expire=5
 CredType=cred/munge
 SlurmUser=root
 SlurmdUser=root
@@ -122,6 +122,13 @@ class Cluster:
             if f"SLURMD_NODENAME={node}\0" in _environment_of(process) + "\0":
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
+
+    def clear(self) -> None:
+        """End what a test left behind, so that the next one has the cluster for itself."""
+        left = self.run("squeue", "-h", "-o", "%A", check=False).split()
+        if left:
+            self.run("scancel", *sorted(set(left)), check=False)
+            self.wait_for(lambda: not self.run("squeue", "-h", check=False).strip(), "empty queue")
 
     def stop(self) -> None:
         self.run("scancel", "--full", "-u", "root", check=False)

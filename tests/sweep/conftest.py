@@ -25,13 +25,15 @@ def _cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def cluster(_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+def cluster(_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     """A running Slurm cluster that the Slurm client of this test uses."""
     for name in [name for name in os.environ if name.startswith("SLURM_")]:
         monkeypatch.delenv(name)
     for name, value in _cluster.environment.items():
         monkeypatch.setenv(name, value)
-    return _cluster
+    yield _cluster
+    monkeypatch.undo()
+    _cluster.clear()
 
 
 @pytest.fixture

@@ -152,6 +152,7 @@ def test_requeue(cluster: Cluster, tmp_path: Path):
     path = write_plan(tmp_path / "plan.json", [point("p0", f'echo "begin" >> {log}; sleep 3; echo "end" >> {log}')])
     with runner(path) as process:
         row = wait_for_row(path, "p0", "running")
+        cluster.wait_for(log.exists, "beginning")
         cluster.run("scontrol", "requeue", str(row.job))
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
@@ -164,7 +165,7 @@ def test_preemption(cluster: Cluster, tmp_path: Path):
     log = tmp_path / "executed"
     path = write_plan(tmp_path / "plan.json", [point("p0", f'echo "begin" >> {log}; sleep 3; echo "end" >> {log}', gpus=8, nodes=1)])
     with runner(path) as process:
-        wait_for_row(path, "p0", "running")
+        cluster.wait_for(log.exists, "beginning")
         cluster.run("sbatch", "-p", "urgent", "-N", "2", "--gres=gpu:8", "-o", "/dev/null", "--wrap", "sleep 1")
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
@@ -180,6 +181,7 @@ def test_a_node_goes_down(cluster: Cluster, tmp_path: Path):
         with runner(path) as process:
             for key in ("p0", "p1"):
                 wait_for_row(path, key, "running")
+            cluster.wait_for(lambda: log.exists() and log.read_text().count("\n") == 2, "two beginnings")
             cluster.stop_node("vm1")
             # What slurmctld does by itself after SlurmdTimeout, without the wait.
             cluster.run("scontrol", "update", "NodeName=vm1", "State=DOWN", "Reason=power")
@@ -188,7 +190,7 @@ def test_a_node_goes_down(cluster: Cluster, tmp_path: Path):
     finally:
         cluster.start_node("vm1")
         cluster.run("scontrol", "update", "NodeName=vm1", "State=RESUME", check=False)
-    assert states(path) == {"done": 2}
+    assert states(path) == {"done": 2}, [wait_for_row(path, key, "failed", 0) for key in ("p0", "p1")]
     places = [line.split() for line in log.read_text().splitlines()]
     assert Counter(node for _, node in places) == {"vm0": 2, "vm1": 1}
     cluster.wait_for(lambda: cluster.run("sinfo", "-h", "-N", "-p", "debug", "-o", "%T").split().count("idle") == 2, "idle nodes")

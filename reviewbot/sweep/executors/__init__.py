@@ -73,6 +73,10 @@ class Executor(Protocol):
 
     def cancel(self, attempts: Sequence[Attempt]) -> None: ...
 
+    def close(self) -> None:
+        """All jobs that it handed over have said their last word."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class SlurmOptions:
