@@ -636,7 +636,7 @@ def _without_tail(tree: _Node) -> _Node | None:
     return None
 
 
-# --- patterns that Python's engine may take for ever over ---------------------------------------------------------------
+# --- patterns that Python's engine may take for ever over -----------------------------------------------------------------
 
 _SAMPLES = "".join(map(chr, range(32, 127))) + "\t\n\u00e9"
 _MANY = 16  # repetitions from which the number of ways to match may explode
@@ -648,9 +648,11 @@ def _may_explode(node: _Node) -> bool:
 
 
 def _ambiguous(body: _Node) -> bool:
+    while isinstance(body, _Group):
+        body = body.item
     if isinstance(body, _Set):
         return False
-    if _nullable(body):
+    if _nullable(body) or (isinstance(body, _Rep) and body.low != body.high):
         return True
     for one in _nodes(body):
         if isinstance(one, _Alt):
