@@ -27,7 +27,7 @@ from reviewbot.engine.recipes import concurrencies, own, started
 from reviewbot.runs.limits import batch_cap, ranks
 from reviewbot.runs.model import Run
 
-RULE = Rule("concurrency-above-capacity", Level.NOTE, frozenset({"runs", "change"}), guess=True, scope="run")
+RULE = Rule("concurrency-above-capacity", Level.NOTE, guess=True)
 
 _FACTOR = {"trtllm": 2}
 
