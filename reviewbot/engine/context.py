@@ -76,9 +76,19 @@ class Context:
         """The effective run of every point on every launcher."""
         return tuple(self._build_runs(self.bench))
 
+    @property
+    def every_run(self) -> tuple[Run, ...]:
+        """All runs, also where a rule of scope ``run`` is asked about what no run uses (then ``runs`` is empty)."""
+        return self.runs
+
     def set_runs(self, runs: tuple[Run, ...]) -> None:
         """Gives the runs that somebody has made already."""
         self.__dict__["runs"] = runs
+
+    @property
+    def unfollowed(self) -> bool:
+        """Whether runs were made and one of them could not be followed to its end."""
+        return "runs" in self.__dict__ and any(run.outcome == "unknown" for run in self.runs)
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file, undecodable bytes replaced; empty where it cannot be read."""
@@ -110,6 +120,7 @@ class Context:
         ``path`` is needed where the place has none. ``touches`` are runs or ids of points; ``structure`` may be a key path.
         """
         path, span = self._place(at, path)
+        places = (item if isinstance(item, Related) else Related(*item) for item in related)
         return Finding(
             rule=rule.name,
             level=Level.NOTE if rule.guess else rule.level if level is None else level,
@@ -121,7 +132,7 @@ class Context:
             message=message,
             help=help,
             points=tuple(dict.fromkeys(run if isinstance(run, str) else run.point.id for run in touches)),
-            related=tuple(item for item in (item if isinstance(item, Related) else Related(*item) for item in related) if _is_place(item.site)),
+            related=tuple(item for item in places if _is_place(item.site)),
             fix=fix,
             structure=structure if isinstance(structure, str) else ".".join(map(str, structure)),
             subject=subject,

@@ -12,7 +12,7 @@ from reviewbot.engine.checks import Found
 from reviewbot.engine.context import Context, paths_matching
 from reviewbot.engine.fingerprint import order, with_fingerprints
 from reviewbot.engine.model import Finding, Level
-from reviewbot.engine.narrow import NarrowContext, crash, findings_of
+from reviewbot.engine.narrow import NarrowContext, RestContext, crash, findings_of
 from reviewbot.engine.own_rules import INTERNAL_ERROR, UNPARSABLE_FILE
 from reviewbot.engine.registry import RuleModule
 from reviewbot.engine.suppress import MARK, SUFFIXES, Directive, directives, python_comments, suppress
@@ -26,7 +26,8 @@ Progress = Callable[[str, int, int], None]  # what is being done, how far, of ho
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a check found. ``incomplete`` where a file could not be read or a rule crashed; ``ignored`` counts those hidden by comments."""
+    """What a check found. ``incomplete`` where a file could not be read, a launcher not be followed, or a rule crashed;
+    ``ignored`` counts those hidden by comments."""
 
     findings: tuple[Finding, ...]
     incomplete: bool
@@ -57,6 +58,9 @@ def check(
         if not module.rule.needs & broken.keys() and not (module.rule.needs & {"runs"} and "bench" in broken):
             parts = found is not None and module.rule.scope != "all"
             collected.extend(found.findings.get(module.name, ()) if found is not None and parts else _run_rule(context, module, debug))
+            if module.rule.scope == "run" and "change" in module.rule.needs and context.changed:
+                rest = RestContext(context)
+                collected.extend(findings_of([module], rest, debug)[0].get(module.name, ()))
     unread = False
     if UNPARSABLE_FILE.name in names:
         progress("reading documents", 0, 0)
@@ -73,7 +77,7 @@ def check(
     rule_table = {name: module.rule for name, module in known.items()}
     result = suppress(marked_findings, _directives(context), rule_table, names.__contains__)
     about = [finding for finding in _levelled(context, known, result.about) if finding.rule in names]
-    incomplete = unread or any(finding.rule == INTERNAL_ERROR.name for finding in collected)
+    incomplete = unread or context.unfollowed or any(finding.rule == INTERNAL_ERROR.name for finding in collected)
     final = sorted([*result.kept, *with_fingerprints(about, renames)], key=order)
     return Result(tuple(final), incomplete, len(result.ignored), len(chosen))
 
@@ -119,7 +123,7 @@ def _run_rule(context: Context, module: RuleModule, debug: bool) -> list[Finding
         return findings_of([module], context, debug)[0].get(module.name, [])
     found: list[Finding] = []
     for run in context.runs:
-        found.extend(findings_of([module], NarrowContext(context, (run,)), debug)[0].get(module.name, ()))
+        found.extend(findings_of([module], NarrowContext(context, run), debug)[0].get(module.name, ()))
     return found
 
 

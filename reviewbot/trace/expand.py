@@ -119,6 +119,8 @@ class _Fields:
         """Unquoted expansion."""
         if not text:
             return
+        if not is_known(text) and self.sh.may_split(text):
+            self.sh.unsure = True
         ifs = self.ifs
         if ifs == " \t\n":
             if " " not in text and "\n" not in text and "\t" not in text:
@@ -262,6 +264,8 @@ def _star(part: Parameter) -> bool:
 
 def _list_fields(sh: Evaluator, part: Parameter, fields: _Fields) -> None:
     items = list_values(sh, part)
+    if part.op != ":" and unsure_list(sh, part):
+        sh.unsure = True
     if part.quoted and _star(part):
         fields.quoted(sh.joiner().join(items))
         return
@@ -315,6 +319,16 @@ def list_values(sh: Evaluator, part: Parameter) -> list[str]:
     return [operate(sh, part, item) for item in items]
 
 
+def unsure_list(sh: Evaluator, part: Parameter) -> bool:
+    """Whether nobody knows how many items a list has."""
+    if part.prefix:
+        return False
+    if part.name in ("@", "*"):
+        return sh.unsure_positional and any(map(sh.may_split, sh.positional))
+    slot = sh.slot(part.name)
+    return isinstance(slot, Array) and slot.open
+
+
 def argument_list(sh: Evaluator, part: Parameter) -> list[str]:
     """The word of ``${a[@]+word}`` as arguments."""
     if part.argument is None:
@@ -331,6 +345,13 @@ def _list_slice(sh: Evaluator, part: Parameter, items: list[str], start: int) ->
         return items
     if start:  # positional parameters count from 1, and 0 is the script
         items = [sh.name, *items]
+    if unsure_list(sh, part) and (offset < 0 or size is None or offset + size > sh.first_unsure(items)):
+        sh.unsure = True
+        first = sh.first_unsure(items)
+        if size is None and 0 <= offset <= first:
+            return items[offset:]
+        sure = items[offset:first] if 0 <= offset <= first else []
+        return [*sure, sh.hole(f"items of {part.name}", sh.site(part.line))]
     if offset < 0:
         offset += len(items)
         if offset < 0:
@@ -647,7 +668,7 @@ def glob(sh: Evaluator, wanted: str, plain: str) -> list[str]:
                 path = sh.absolute(directory + "/" + only) if only else directory
                 kind = sh.files.kind(path)
                 if kind == "unknown" and last:
-                    return [sh.hole(f"files matching {plain}", sh.site_now)]
+                    return _files_matching(sh, plain)
                 if kind in ("file", "dir") or (kind == "unknown" and not last):
                     following.append((f"{shown}{only}" + ("" if last else "/"), path))
                 continue
@@ -656,7 +677,7 @@ def glob(sh: Evaluator, wanted: str, plain: str) -> list[str]:
                 continue
             names = sh.files.list(directory)
             if names is None:
-                return [sh.hole(f"files matching {plain}", sh.site_now)]
+                return _files_matching(sh, plain)
             for name in names:
                 if name.startswith(".") and not component.startswith((".", "\\.")) and "dotglob" not in sh.options:
                     continue
@@ -670,6 +691,11 @@ def glob(sh: Evaluator, wanted: str, plain: str) -> list[str]:
     if found:
         return sorted(shown for shown, _ in found)
     return [] if "nullglob" in sh.options else [plain]
+
+
+def _files_matching(sh: Evaluator, plain: str) -> list[str]:
+    sh.unsure = True
+    return [sh.hole(f"files matching {plain}", sh.site_now)]
 
 
 def heredoc(sh: Evaluator, word: Word, first: int) -> tuple[str, tuple[int, ...]]:

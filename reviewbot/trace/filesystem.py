@@ -420,19 +420,21 @@ class VirtualFiles:
 
     def _parents(self, path: str) -> None:
         """Every directory above ``path`` exists from now on."""
-        parent = posixpath.dirname(path)
+        parent = path[:path.rfind("/")] or "/"
         missing: list[tuple[str, str]] = []
         while parent != "/":
             kind = self._kind(self._maps, parent)
             if kind == "dir":
                 break
             missing.append((parent, kind))
-            parent = posixpath.dirname(parent)
+            parent = parent[:parent.rfind("/")] or "/"
         for directory, kind in reversed(missing):
             self._put(directory, _Directory((_UNKNOWN,) if kind == "unknown" else ()))
 
     def _real(self, path: str) -> str:
-        for _ in range(_MAX_ALIASES if self._aliases else 0):
+        if not self._aliases:
+            return path
+        for _ in range(_MAX_ALIASES):
             best = ""
             target = ""
             for name, to in self._aliases:
@@ -451,14 +453,9 @@ class VirtualFiles:
 
     def _kind(self, maps: tuple[dict[str, _Entry], ...], path: str) -> str:
         entry = _entry(maps, path)
-        if isinstance(entry, _File):
-            return "file"
-        if isinstance(entry, _Directory):
-            return "dir"
-        if isinstance(entry, _Gone):
-            return "missing"
-        if isinstance(entry, _Forgotten):
-            return "unknown"
+        if entry is not None:
+            kind = type(entry)
+            return "file" if kind is _File else "dir" if kind is _Directory else "missing" if kind is _Gone else "unknown"
         for base, below in self._bases(maps, path):
             kind = self._base_kind(base, below, path)
             if kind != "missing":
@@ -487,8 +484,14 @@ class VirtualFiles:
         """The bases that show at ``path``, top first, each with the path below it."""
         parent = path
         while parent != "/":
-            parent = posixpath.dirname(parent)
-            entry = _entry(maps, parent)
+            parent = parent[:parent.rfind("/")] or "/"
+            entry = None
+            for entries in reversed(maps):
+                entry = entries.get(parent)
+                if entry is not None:
+                    break
+            if entry is None or entry is _ABSENT:
+                continue
             if isinstance(entry, _Directory):
                 below = path[len(parent) :].lstrip("/")
                 for base in entry.bases:

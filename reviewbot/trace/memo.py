@@ -87,7 +87,7 @@ class TraceCache:
         families = self._known.setdefault((script_text, path, line_offset, environment.get("GITHUB_WORKSPACE")), {})
         given = {**self.settings.environment, **environment} if self.settings.environment else environment
         for names, traces in families.items():
-            for entry in traces.get(tuple(given.get(name) for name in names), ()):
+            for entry in traces.get(tuple(map(given.get, names)), ()):
                 if entry.serves(tree, self._keys_of):
                     self.hits += 1
                     self.in_time = True
