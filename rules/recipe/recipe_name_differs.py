@@ -84,6 +84,8 @@ def _replaced(one: list[str], other: list[str]) -> tuple[str, str] | None:
     _, start, end, other_start, other_end = middle[0]
     if end - start != other_end - other_start or end - start > 2 or (start == 0 and other_start == 0):
         return None
+    if set(one[start:end]) & set(other) or set(other[other_start:other_end]) & set(one):
+        return None  # the same words in another order
     return "-".join(one[start:end]), "-".join(other[other_start:other_end])
 
 
