@@ -13,6 +13,7 @@ from reviewbot.bench.model import Recipe, Value
 from reviewbot.catalog.images import tells_release, window_of_image
 from reviewbot.catalog.names import Names, Window, names_of
 from reviewbot.catalog.srt_slurm import releases_of
+from reviewbot.documents.nodes import Mapping, Node
 from reviewbot.documents.positions import Site, Span
 from reviewbot.engine.model import Replacement
 from reviewbot.runs.images import looks_like_image
@@ -243,3 +244,20 @@ def word_span(context: Context, site: Site, word: str) -> Span | None:
     line = lines[site.line - 1] if 0 < site.line <= len(lines) else ""
     column = line.find(word) + 1
     return Span(site.line, column, site.line, column + len(word)) if column else None
+
+
+def beside_resources(root: Mapping) -> Span:
+    """The block of a recipe that limits stand beside, for what is not written at all: that of the resources."""
+    base = root.get("base")
+    for section in (root, base) if isinstance(base, Mapping) else (root,):
+        for name in ("resources", "model", "name"):
+            entry = section.entry(name)
+            if entry is not None:
+                return Span(entry.key.span.line, entry.key.span.column, _last_line(entry.value), 1000)
+    return root.span
+
+
+def _last_line(node: Node) -> int:
+    if isinstance(node, Mapping) and node.entries:
+        return max(_last_line(entry.value) for entry in node.entries)
+    return node.span.end_line if node.span.end_column > 1 else node.span.end_line - 1
