@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from reviewbot.documents.shell_syntax import TestAnd, TestBinary, TestExpr, TestNot, TestOr, TestUnary, TestWord
-from reviewbot.trace import arithmetic, patterns
+from reviewbot.trace import arithmetic
+from reviewbot.trace.text import patterns
 from reviewbot.trace.values import HOLE, is_known
 
 if TYPE_CHECKING:
@@ -61,22 +62,22 @@ def _equal(sh: Evaluator, left: str, right: str) -> bool | None:
     for value, other in ((left, right), (right, left)):
         if is_known(other) and len(value) == 1 and HOLE.match(value) and sh.holes.of(value).numeric and not re.fullmatch("-?[0-9]+", other):
             return False
-    return patterns.matches(patterns.escape(right), left)
+    return patterns.matches(left, patterns.escape(right), sh.holes)
 
 
 def like(sh: Evaluator, value: str, pattern: str) -> bool | None:
     """Whether a value matches a shell pattern."""
     if is_known(value) and is_known(pattern):
-        return patterns.matches(pattern, value)
+        return patterns.matches(value, pattern)
     only = patterns.literal(pattern)
     if only is not None:
         return equal(sh, value, only)
-    return sh.every(value, lambda text: sh.every(pattern, lambda wanted: patterns.matches(wanted, text)))
+    return sh.every(value, lambda text: sh.every(pattern, lambda wanted: patterns.matches(text, wanted, sh.holes)))
 
 
 @lru_cache(maxsize=512)
 def _regex(source: str) -> re.Pattern[str] | None:
-    for name, body in patterns._CLASSES.items():
+    for name, body in patterns.CLASSES.items():
         source = source.replace(f"[:{name}:]", body)
     if re.search(r"(\([^()]*[*+][^()]*\)|\[[^\]]*\]|\.)[*+]\)*[*+{]", source):
         return None  # nested repetition: could run for ever

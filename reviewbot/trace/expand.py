@@ -8,11 +8,12 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from reviewbot.documents.shell_syntax import Arithmetic, Braces, Literal, Parameter, Part, ProcessSubstitution, Substitution, Word
-from reviewbot.trace import arithmetic, patterns
+from reviewbot.trace import arithmetic
 from reviewbot.trace.conditions import is_empty
 from reviewbot.trace.control import Bound, Exit
 from reviewbot.trace.effects import Located
 from reviewbot.trace.state import Array
+from reviewbot.trace.text import patterns
 from reviewbot.trace.values import HOLE, is_known
 
 if TYPE_CHECKING:
@@ -582,23 +583,33 @@ def operate(sh: Evaluator, part: Parameter, value: str) -> str:
     return _operate(sh, part, value)
 
 
+_MODES = {"/": "first", "//": "all", "/#": "prefix", "/%": "suffix"}
+
+
+def _part_of(sh: Evaluator, part: Parameter) -> str:
+    return sh.hole(f"part of {part.name}", sh.site(part.line))
+
+
 def _operate(sh: Evaluator, part: Parameter, value: str) -> str:
     op = part.op
     if op in ("#", "##", "%", "%%"):
-        return patterns.trim(value, pattern(sh, part.argument) if part.argument else "", op[0] == "%", len(op) == 2)
+        wanted = pattern(sh, part.argument) if part.argument else ""
+        found = patterns.trim(value, wanted, op[0] == "%", len(op) == 2, sh.holes)
+        return _part_of(sh, part) if found is None else found
     if op in ("/", "//", "/#", "/%"):
         wanted = pattern(sh, part.argument) if part.argument else ""
         put = text(sh, part.replacement) if part.replacement else ""
         if not wanted:
-            return value if op in ("/", "//") else patterns.replace(value, wanted, put, False, op[1])
-        return patterns.replace(value, wanted, put, op == "//", op[1] if op in ("/#", "/%") else "")
+            return put + value if op == "/#" else value + put if op == "/%" else value
+        found = patterns.replace(value, wanted, put, _MODES[op], sh.holes)
+        return _part_of(sh, part) if found is None else found
     if op == ":":
         offset = _slice_number(sh, part.argument, part.line)
         size = None if part.replacement is None else _slice_number(sh, part.replacement, part.line)
         if not is_known(value) or offset is None or (part.replacement is not None and size is None):
             if offset == 0 and part.replacement is None:
                 return value
-            return sh.hole(f"part of {part.name}", sh.site(part.line))
+            return _part_of(sh, part)
         if offset < 0:
             offset += len(value)
             if offset < 0:
@@ -626,10 +637,10 @@ def _case(sh: Evaluator, part: Parameter, value: str) -> str:
     wanted = pattern(sh, part.argument) if part.argument else "?"
     change: Callable[[str], str] = str.upper if part.op[0] == "^" else str.lower if part.op[0] == "," else str.swapcase
     if len(part.op) == 1:
-        return change(value[:1]) + value[1:] if value and patterns.matches(wanted, value[0]) else value
+        return change(value[:1]) + value[1:] if value and patterns.matches(value[0], wanted) else value
     if wanted == "?":
         return change(value)
-    return "".join(change(char) if patterns.matches(wanted, char) else char for char in value)
+    return "".join(change(char) if patterns.matches(char, wanted) else char for char in value)
 
 
 _SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./-]+\Z")
@@ -681,7 +692,7 @@ def glob(sh: Evaluator, wanted: str, plain: str) -> list[str]:
             for name in names:
                 if name.startswith(".") and not component.startswith((".", "\\.")) and "dotglob" not in sh.options:
                     continue
-                if patterns.matches(component, name):
+                if patterns.matches(name, component):
                     path = sh.absolute(directory + "/" + name)
                     if last or sh.files.kind(path) != "file":
                         following.append((f"{shown}{name}" + ("" if last else "/"), path))
