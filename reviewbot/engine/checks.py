@@ -1,8 +1,8 @@
 """Checking part by part: runs and documents, in several processes, and only those that nobody has checked before.
 
-What rules of scope ``run`` find for a job depends on the job, on the files that its trace read, and on nothing else; what rules of scope ``document``
-find depends on the document. Both are kept under a digest of just that, so a check after one changed file traces the jobs that read it, and a
-base revision costs what differs from the head.
+What rules of scope ``run`` find for a job depends on the job, on the files that its trace read, and on nothing else; what rules of scope
+``document`` find depends on the document. Both are kept under a digest of just that, so a check after one changed file traces the jobs that
+read it, and a base revision costs what differs from the head.
 """
 
 from __future__ import annotations
@@ -21,7 +21,16 @@ from reviewbot.engine.kept import Kept, key_of, program_digest
 from reviewbot.engine.model import Finding
 from reviewbot.engine.narrow import KINDS, NarrowContext, OneDocument, findings_of
 from reviewbot.engine.packed import (
-    from_bytes, outside_paths, pack_findings, pack_problems, pack_run, text_list, to_bytes, unpack_findings, unpack_problems, unpack_run,
+    from_bytes,
+    outside_paths,
+    pack_findings,
+    pack_problems,
+    pack_run,
+    text_list,
+    to_bytes,
+    unpack_findings,
+    unpack_problems,
+    unpack_run,
 )  # fmt: skip
 from reviewbot.engine.registry import RuleModule
 from reviewbot.engine.workers import work_on
@@ -76,8 +85,8 @@ class Checks:
     def check(
         self, context: Context, run_rules: Sequence[RuleModule] | None, document_rules: Sequence[RuleModule], problems: bool, debug: bool
     ) -> Found:
-        """What the rules find, in the order of runs and documents. ``run_rules`` is ``None`` where no rule needs runs; otherwise the runs of
-        ``context`` are there afterwards. ``problems``: also those of all documents. Raises what the reading of runs raises."""
+        """What the rules find, in the order of runs and documents. ``run_rules`` is ``None`` where no rule needs runs; otherwise the runs
+        of ``context`` are there afterwards. ``problems``: also those of all documents. Raises what the reading of runs raises."""
         collector = self._collector(context) if run_rules is not None else None
         one = _Check(context, collector, run_rules or (), document_rules, problems, debug, self._kept, self._progress)
         found = one.found(self._processes)
@@ -116,7 +125,8 @@ class _Check:
         jobs, job_keys = self._known_jobs()
         paths = self._paths() if self._document_rules or self._problems else {}
         documents, document_keys = self._known_documents(paths)
-        missing = sorted((n for n in range(len(self._jobs)) if n not in jobs), key=lambda n: (self._jobs[n].launcher, self._jobs[n].site, n))
+        missing = [n for n in range(len(self._jobs)) if n not in jobs]
+        missing.sort(key=lambda n: (self._jobs[n].launcher, self._jobs[n].site, n))  # neighbours share parsed scripts and recipes
         pieces: list[tuple[str, list[Any]]] = [("jobs", missing[at : at + _JOBS]) for at in range(0, len(missing), _JOBS)]
         unknown = [path for path in paths if path not in documents]
         pieces += [("documents", unknown[at : at + _DOCUMENTS]) for at in range(0, len(unknown), _DOCUMENTS)]

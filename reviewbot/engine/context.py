@@ -76,6 +76,11 @@ class Context:
         """The effective run of every point on every launcher."""
         return tuple(self._build_runs(self.bench))
 
+    @property
+    def every_run(self) -> tuple[Run, ...]:
+        """All runs, also where a rule of scope ``run`` is asked about what no run uses (then ``runs`` is empty)."""
+        return self.runs
+
     def set_runs(self, runs: tuple[Run, ...]) -> None:
         """Gives the runs that somebody has made already."""
         self.__dict__["runs"] = runs

@@ -125,6 +125,23 @@ class NarrowContext(Context):
         return self._whole.line_span(site)  # of the place of a finding, which is looked at when it is packed
 
 
+class RestContext(Context):
+    """All of ``whole`` but its runs: for what a rule of scope ``run`` says about things that a change brings and no run uses."""
+
+    def __init__(self, whole: Context) -> None:
+        super().__init__(whole.tree, whole.settings, whole.documents, lambda: whole.bench, lambda bench: (), whole.changed)
+        self.set_runs(())
+        self.base = whole.base
+        self._whole = whole
+
+    @property
+    def every_run(self) -> tuple[Run, ...]:
+        return self._whole.runs
+
+    def lines(self, path: str) -> list[str]:
+        return self._whole.lines(path)
+
+
 def findings_of(modules: Sequence[RuleModule], context: Context, debug: bool) -> tuple[dict[str, list[Finding]], bool]:
     """What each rule finds, and whether all came to their end; a crash is a finding beside those before it."""
     found: dict[str, list[Finding]] = {}

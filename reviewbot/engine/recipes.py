@@ -116,7 +116,10 @@ def _uses(context: Context) -> Iterator[Use]:
         path = _path(first)
         submitted.add(path)
         yield Use(first.recipe, first.text, first.servers, path, image, tuple(runs))
-    for path in sorted((context.changed or frozenset()) & set(context.bench.recipe_files) - submitted):
+    if not context.changed:
+        return
+    submitted.update(run.recipe_path for run in context.every_run if run.variants == 1 and run.recipe_path is not None)
+    for path in sorted(context.changed & set(context.bench.recipe_files) - submitted):
         text = _file_text(path, "\n".join(context.lines(path)))
         for recipe in context.bench.recipes(path):
             if isinstance(recipe, Recipe):

@@ -25,7 +25,7 @@ HEADINGS = ("What", "Why", "Example", "Instead", "Fix")
 REQUIRED_HEADINGS = HEADINGS[:4]
 NEEDS = frozenset({"documents", "bench", "runs", "change"})
 # What a rule of a scope may need: a part that is checked by itself has nothing else to read.
-SCOPES = {"run": frozenset({"runs"}), "document": frozenset({"documents"}), "all": NEEDS}
+SCOPES = {"run": frozenset({"runs", "change"}), "document": frozenset({"documents"}), "all": NEEDS}
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 _HEADING = re.compile(rf"^(?:#+ )?({'|'.join(HEADINGS)}):?$")

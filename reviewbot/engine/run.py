@@ -12,7 +12,7 @@ from reviewbot.engine.checks import Found
 from reviewbot.engine.context import Context, paths_matching
 from reviewbot.engine.fingerprint import order, with_fingerprints
 from reviewbot.engine.model import Finding, Level
-from reviewbot.engine.narrow import NarrowContext, crash, findings_of
+from reviewbot.engine.narrow import NarrowContext, RestContext, crash, findings_of
 from reviewbot.engine.own_rules import INTERNAL_ERROR, UNPARSABLE_FILE
 from reviewbot.engine.registry import RuleModule
 from reviewbot.engine.suppress import MARK, SUFFIXES, Directive, directives, python_comments, suppress
@@ -58,6 +58,9 @@ def check(
         if not module.rule.needs & broken.keys() and not (module.rule.needs & {"runs"} and "bench" in broken):
             parts = found is not None and module.rule.scope != "all"
             collected.extend(found.findings.get(module.name, ()) if found is not None and parts else _run_rule(context, module, debug))
+            if module.rule.scope == "run" and "change" in module.rule.needs and context.changed:
+                rest = RestContext(context)
+                collected.extend(findings_of([module], rest, debug)[0].get(module.name, ()))
     unread = False
     if UNPARSABLE_FILE.name in names:
         progress("reading documents", 0, 0)

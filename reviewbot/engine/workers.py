@@ -1,8 +1,8 @@
 """Work on numbered pieces in several processes.
 
 The processes are forks of this one, so what was read before is there in each of them. They take pieces from one queue and write
-answers to a file of their own; this process works along. An answer that is missing in the end, since a process died or a piece raised, is made
-here: what then raises is raised to the caller, as if there had been one process.
+answers to a file of their own; this process works along. An answer that is missing in the end, since a process died or a piece raised,
+is made here: what then raises is raised to the caller, as if there had been one process.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from reviewbot.change.append_only import Verdict
 from reviewbot.change.command import ImpactReport, ReachReport, WhenReport
 from reviewbot.change.cost import Cost
 from reviewbot.change.impact import Difference
-from reviewbot.change.lines import Because, Changed
+from reviewbot.change.lines import Changed
 from reviewbot.change.reach import Reached
-from reviewbot.change.summary import KeyRow, by_key, headline
+from reviewbot.change.summary import KeyRow, ValueRow, by_key, headline
 from reviewbot.documents.positions import Site
 from reviewbot.report.common import counted, visible, without_holes
 from reviewbot.report.markdown import code_span, escape_markdown
@@ -236,19 +236,20 @@ def _impact_blocks(report: ImpactReport) -> Iterator[Block]:
 
 
 def _value_table(keys: Sequence[KeyRow], most: int) -> Iterator[Block]:
-    rows = [
-        (
-            row.key, value.name, _shown(value.base), _shown(value.head) if value.proven else f"{_shown(value.head)} (cannot be proven equal)",
-            str(value.because) if value.because is not None else "", counted(len(value.points), "point"),
-        )
-        for row in keys
-        for value in row.values
-    ]  # fmt: skip
-    if rows:
-        yield Heading("Values that differ")
-        yield Table(("key", "value", "base", "head", "because", "points"), tuple(rows[:most]), frozenset({0, 1, 2, 3, 4}))
-        if len(rows) > most:
-            yield Lines((f"and {len(rows) - most} more",))
+    left = most
+    for row in keys:
+        if row.values and left > 0:
+            yield Heading(f"{row.key}: {counted(len(row.changed) + len(row.unproven), 'point')}")
+            yield Table(("value", "base", "head", "because", "points"), tuple(map(_value_row, row.values[:left])), frozenset({0, 1, 2, 3}))
+            left -= len(row.values)
+    if left < 0:
+        yield Lines((f"and {-left} more values",))
+
+
+def _value_row(value: ValueRow) -> tuple[str, ...]:
+    doubt = "" if value.proven else " (cannot be proven equal)"
+    because = str(value.because) if value.because is not None else ""
+    return value.name, _shown(value.base), _shown(value.head) + doubt, because, _some(value.points, 1)
 
 
 def _scope_lines(report: ImpactReport) -> tuple[str, ...]:

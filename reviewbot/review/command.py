@@ -163,7 +163,7 @@ def _review(arguments: argparse.Namespace, means: Means) -> int:
     settings = _resolved(means.root, base)
     checked = _check(means, settings, diff)
     _write_sarif(arguments, checked)
-    _write_outputs(means, checked)
+    _write_outputs(means, checked, diff)
     if arguments.artifact_out:
         existing = frozenset(finding.fingerprint for finding in checked.findings if finding.status == "existing")
         artifact = Artifact(diff.head, diff.merge_base, tuple(_new(checked)), not checked.incomplete, checked.unchecked, existing)
@@ -407,13 +407,13 @@ def _status(checked: Checked, arguments: argparse.Namespace) -> int:
     return FOUND if any(finding.level >= Level[fail_on.upper()] for finding in _new(checked)) else OK
 
 
-def _write_outputs(means: Means, checked: Checked) -> None:
-    """``findings`` and ``errors``, for later steps of a workflow."""
+def _write_outputs(means: Means, checked: Checked, diff: DiffMap) -> None:
+    """Numbers of findings, and the commits that were compared, for later steps of a workflow."""
     path = means.environment.get("GITHUB_OUTPUT")
     if path:
         new = _new(checked)
         errors = sum(finding.level is Level.ERROR for finding in new)
-        _append(path, f"findings={len(new)}\nerrors={errors}\n")
+        _append(path, f"findings={len(new)}\nerrors={errors}\nmerge-base={diff.merge_base}\nhead={diff.head}\n")
 
 
 def _job_summary(means: Means, text: str) -> None:

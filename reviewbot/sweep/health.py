@@ -29,7 +29,8 @@ FATAL_LINES = (
 
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """``attempts`` probes of ``url``, ``interval`` seconds apart; ``log`` (relative to the workspace, or absolute) is watched for ``fatal`` lines.
+    """``attempts`` probes of ``url``, ``interval`` seconds apart; ``log`` (relative to the workspace, or absolute) is watched for ``fatal``
+    lines.
 
     Without a ``url`` only the log is watched.
     """

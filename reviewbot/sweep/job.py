@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 from reviewbot.sweep import processes
@@ -34,7 +35,20 @@ _TOGETHER = 1.0  # seconds within which signals to a whole job arrive at all of 
 _SHOWN_RESULTS = 2000
 
 # What a job takes over from the environment that it is started in; everything else is in its plan.
-PASSED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TMPDIR", "TZ", "XDG_RUNTIME_DIR", "LD_LIBRARY_PATH", "DOCKER_HOST", "MUNGE_SOCKET")
+PASSED = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "TMPDIR",
+    "TZ",
+    "XDG_RUNTIME_DIR",
+    "LD_LIBRARY_PATH",
+    "DOCKER_HOST",
+    "MUNGE_SOCKET",
+)
 PASSED_PREFIXES = ("SLURM_", "SLURMD_", "LC_", "CUDA_", "ROCR_", "HIP_", "NVIDIA_")
 
 
@@ -218,10 +232,8 @@ def _unblock() -> None:
 
 def _adopt_orphans() -> None:
     """Become the parent of what the point leaves behind, so that a daemon in a session of its own is found and stopped as well."""
-    try:
+    with suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0)
-    except (OSError, AttributeError):
-        pass
 
 
 def _stop_group(process: subprocess.Popen[bytes], grace: float) -> None:
@@ -251,16 +263,12 @@ def _left(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _signal_all(group: int, number: int) -> None:
-    try:
+    with suppress(OSError):
         os.killpg(group, number)
-    except OSError:
-        pass
     for child in processes.children(os.getpid()):
-        try:
+        with suppress(OSError):
             os.kill(child, number)
             os.killpg(child, number)
-        except OSError:
-            pass
 
 
 # --- workspace and results -----------------------------------------------------------------------------------------
@@ -312,10 +320,8 @@ def _remove_tree(path: str) -> None:
             _remove_tree(entry.path)
         else:
             remove(entry.path)
-    try:
+    with suppress(OSError):
         os.rmdir(path)
-    except OSError:
-        pass
 
 
 def _environment(folder: str, job: dict[str, Any], work: str) -> dict[str, str]:

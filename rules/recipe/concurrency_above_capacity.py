@@ -27,7 +27,7 @@ from reviewbot.engine.recipes import concurrencies, own, started
 from reviewbot.runs.limits import batch_cap, ranks
 from reviewbot.runs.model import Run
 
-RULE = Rule("concurrency-above-capacity", Level.NOTE, guess=True)
+RULE = Rule("concurrency-above-capacity", Level.NOTE, frozenset({"runs", "change"}), guess=True, scope="run")
 
 _FACTOR = {"trtllm": 2}
 

@@ -1,7 +1,8 @@
 """Dynamo and the engine in the image are of different times
 
 What
-A change sets a release of Dynamo, or an image, so that the image holds another release of the engine than the one that this Dynamo is built for, by more than a few releases.
+A change sets a release of Dynamo, or an image, so that the image holds another release of the engine than the one that this Dynamo is
+built for, by more than a few releases.
 
 Why
 Dynamo's worker calls the engine's inside. Across many releases it breaks when the worker starts, or worse, in the middle of a run.

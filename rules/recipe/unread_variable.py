@@ -28,7 +28,7 @@ from reviewbot.engine.engine_settings import Named, variable_status, variables
 from reviewbot.engine.model import Finding, Fix, Level, Rule
 from reviewbot.engine.recipes import replaced, word_span
 
-RULE = Rule("unread-variable", Level.WARNING)
+RULE = Rule("unread-variable", Level.WARNING, frozenset({"runs", "change"}), scope="run")
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 

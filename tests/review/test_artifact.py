@@ -23,7 +23,7 @@ RULES = {"some-rule"}
 def whole() -> Artifact:
     rich = replace(
         finding("f", 3, help="do it", points=("p1", "p2"), structure="a.b"),
-        related=(Related(Site("b.yaml", 2), "there"),), fix=Fix("mend", (Replacement("a.yaml", 3, 1, 3, 4, "x"),), True),
+        related=(Related(Site("b.yaml", 2), "there"),),
     )  # fmt: skip
     return Artifact(HEAD, commit("base"), (rich, finding("g", 4, Level.NOTE)), False, ("a file",), frozenset({"a" * 32}))
 
@@ -37,6 +37,12 @@ def written(tmp_path: Path, data: Any) -> str:
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = written(tmp_path, write_artifact(whole()))
     assert read_artifact(path, HEAD, RULES) == whole() == read_artifact(str(tmp_path), HEAD, RULES)
+
+
+def test_a_suggestion_is_not_carried(tmp_path: Path) -> None:
+    mended = replace(finding("f", 3), fix=Fix("mend", (Replacement("a.yaml", 3, 1, 3, 4, "x"),), True))
+    path = written(tmp_path, write_artifact(replace(whole(), findings=(mended,))))
+    assert read_artifact(path, HEAD, RULES).findings == (replace(mended, fix=None),)
 
 
 def change(**fields: Any) -> Any:

@@ -81,7 +81,10 @@ def test_from_plan_to_report(repository: Path, tmp_path: Path, call: Any):
     assert float(by_key[KEY]["interactivity"]) > 0 and float(by_key[KEY]["tput_per_gpu"]) > 0
     assert {row["shape"] for row in rows} == {"fixed", "agentic", "eval"}
     # A second run has nothing to do, and is refused without --resume.
-    assert call("-C", repository, "sweep", "run", plan)[::2] == (2, f"reviewbot: {paths_of(plan)[0]}: there is a ledger of this plan already: --resume goes on with it\n")
+    assert call("-C", repository, "sweep", "run", plan)[::2] == (
+        2,
+        f"reviewbot: {paths_of(plan)[0]}: there is a ledger of this plan already: --resume goes on with it\n",
+    )
     assert call("-C", repository, "sweep", "run", plan, "--resume")[0] == 0
 
 
@@ -93,9 +96,12 @@ def test_faults_are_told_apart(repository: Path, tmp_path: Path, call: Any, monk
     assert call("-C", repository, "sweep", "run", plan, "--jobs", "3")[0] == 1
     assert states(plan) == {"done": 1, "failed": 6}
     for conc, said in (
-        ("tp1,conc4", "startup-failure: the server's log says: torch.OutOfMemoryError"), ("tp1,conc8", "no-success: "), ("tp1,conc16", "empty: it left no result"),
-        ("tp1,conc32", "unreadable-result: "), ("tp2,conc64", "success: None"),
-    ):  # fmt: skip
+        ("tp1,conc4", "startup-failure: the server's log says: torch.OutOfMemoryError"),
+        ("tp1,conc8", "no-success: "),
+        ("tp1,conc16", "empty: it left no result"),
+        ("tp1,conc32", "unreadable-result: "),
+        ("tp2,conc64", "success: None"),
+    ):
         assert reason(plan, f"tiny-bf16-lab-vllm[1k1k,{conc}]@lab_00").startswith(said)
     monkeypatch.setenv("DEMO_FAULT", "")
     assert call("sweep", "retry", plan, "--failed")[1].startswith("6 points pending again")
@@ -268,7 +274,9 @@ def test_gpus_are_shared_out(tmp_path: Path):
     from reviewbot.sweep.executors.local import LocalExecutor
 
     log = tmp_path / "log"
-    plan = write_plan(tmp_path / "p.json", [point(f"p{number}", f'echo "$CUDA_VISIBLE_DEVICES" >> {log}; sleep 1', gpus=2) for number in range(3)])
+    plan = write_plan(
+        tmp_path / "p.json", [point(f"p{number}", f'echo "$CUDA_VISIBLE_DEVICES" >> {log}; sleep 1', gpus=2) for number in range(3)]
+    )
     assert execute(plan, LocalExecutor(), jobs=4, gpus=4) == {"done": 3}
     assert sorted(log.read_text().split()[:2]) == ["0,1", "2,3"] and log.read_text().split()[2] in ("0,1", "2,3")
     plan = write_plan(tmp_path / "q.json", [point("big", gpus=8)])
@@ -292,7 +300,10 @@ def test_the_page_in_a_browser(tmp_path: Path, repository: Path, call: Any, monk
     monkeypatch.setenv("DEMO_FAULT", "errors:8")
     for name in ("one", "two"):
         plan = tmp_path / f"{name}.json"
-        assert call("-C", repository, "sweep", "plan", "tiny-bf16-lab-vllm", "--filter", "isl=1024", "--pass-env", "DEMO_FAULT", "-o", plan)[0] == 0
+        assert (
+            call("-C", repository, "sweep", "plan", "tiny-bf16-lab-vllm", "--filter", "isl=1024", "--pass-env", "DEMO_FAULT", "-o", plan)[0]
+            == 0
+        )
         call("-C", repository, "sweep", "run", plan, "--jobs", "3")
     assert call("sweep", "report", tmp_path / "two.json", "--compare", tmp_path / "one.json")[0] == 0
     page = tmp_path / "two.report" / "index.html"

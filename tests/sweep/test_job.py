@@ -17,20 +17,32 @@ import pytest
 from reviewbot.sweep import durable, health, processes
 from reviewbot.sweep.executors import job_command
 from reviewbot.sweep.job import claim_text
+from tests.sweep.support import ROOT
 
 
 def job_folder(folder: Path, script: str, **more: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     job = {
-        "version": 1, "point": "p", "attempt": 1, "argv": ["bash", "-e", "-c", script], "environment": {"NAME": "value"}, "pass": [], "snapshot": None,
-        "time_limit": 30, "outputs": [], "health": None, **more,
-    }  # fmt: skip
+        "version": 1,
+        "point": "p",
+        "attempt": 1,
+        "argv": ["bash", "-e", "-c", script],
+        "environment": {"NAME": "value"},
+        "pass": [],
+        "snapshot": None,
+        "time_limit": 30,
+        "outputs": [],
+        "health": None,
+        **more,
+    }
     (folder / "job.json").write_text(json.dumps(job))
     return folder
 
 
 def start(folder: Path, **environment: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(["sh", "-c", "exec " + job_command(folder)], env={"PATH": os.environ["PATH"], **environment}, stdout=subprocess.DEVNULL)
+    return subprocess.Popen(
+        ["sh", "-c", "exec " + job_command(folder)], env={"PATH": os.environ["PATH"], **environment}, stdout=subprocess.DEVNULL
+    )
 
 
 def finish(folder: Path, **environment: str) -> int:
@@ -131,7 +143,12 @@ def test_results_are_kept_and_the_workspace_is_not(tmp_path: Path):
 @pytest.mark.parametrize(
     ("script", "check", "outcome", "reason"),
     [
-        ("echo starting > server.log; sleep 0.2; echo CUDA out of memory >> server.log; sleep 60", {"log": "server.log"}, "startup-failure", "out of memory"),
+        (
+            "echo starting > server.log; sleep 0.2; echo CUDA out of memory >> server.log; sleep 60",
+            {"log": "server.log"},
+            "startup-failure",
+            "out of memory",
+        ),
         ("sleep 60", {"url": "http://127.0.0.1:1/health", "interval": 0.05, "attempts": 3}, "startup-timeout", "3 attempts"),
         ("sleep 0.1; exit 5", {"url": "http://127.0.0.1:1/health", "interval": 0.5}, "startup-failure", "before the server answered"),
         ("echo FATAL: no model > server.log; exit 1", {"log": "server.log"}, "startup-failure", "FATAL: no model"),
@@ -148,7 +165,7 @@ def test_health(tmp_path: Path, script: str, check: dict[str, Any], outcome: str
 
 def test_a_server_that_fails_later(tmp_path: Path):
     script = (
-        f"{sys.executable} {Path(__file__).parent.parent.parent}/fixtures/demo-sweep/serving/server.py --model m --port-file port --port 0 & "
+        f"{sys.executable} {ROOT}/fixtures/demo-sweep/serving/server.py --model m --port-file port --port 0 & "
         "while [[ ! -s port ]]; do sleep 0.05; done; cp port ../port; sleep 60"
     )
     # The port is chosen by the server: one that is free now serves as well.
@@ -158,7 +175,13 @@ def test_a_server_that_fails_later(tmp_path: Path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     script = script.replace("--port 0", f"--port {port}").replace("sleep 60", "sleep 0.6; echo Segmentation fault > server.log; sleep 60")
-    check = {"url": f"http://127.0.0.1:{port}/health", "interval": 0.1, "attempts": 100, "log": "server.log", "fatal": list(health.FATAL_LINES)}
+    check = {
+        "url": f"http://127.0.0.1:{port}/health",
+        "interval": 0.1,
+        "attempts": 100,
+        "log": "server.log",
+        "fatal": list(health.FATAL_LINES),
+    }
     folder = job_folder(tmp_path / "job", script, health=check)
     finish(folder)
     assert (end(folder)["outcome"], end(folder)["reason"]) == ("server-failure", "the server's log says: Segmentation fault")

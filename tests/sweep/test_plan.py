@@ -13,7 +13,12 @@ from tests.sweep.support import ROOT, plan, point
 
 
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path):
-    made = plan([point("a", "echo 'ä\udcff'", gpus=8, time_limit=90.0, gpu_hours=0.2), point("b", health={"url": "", "interval": 1, "attempts": 2, "log": "l", "fatal": []})])
+    made = plan(
+        [
+            point("a", "echo 'ä\udcff'", gpus=8, time_limit=90.0, gpu_hours=0.2),
+            point("b", health={"url": "", "interval": 1, "attempts": 2, "log": "l", "fatal": []}),
+        ]
+    )
     path = tmp_path / "plan.json"
     path.write_text(plan_text(made))
     assert read_plan(path) == made
@@ -59,9 +64,19 @@ def test_a_plan_that_is_not_there(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
-        ("90", 5400), ("1:30", 90), ("02:00:00", 7200), ("1-0", 86400), ("1-2:30", 95400), ("1-2:30:15", 95415), ("0", None), ("4 hours", None),
-        ("-5", None), ("1:2:3:4", None), ("x-5", None), ("", None),
+        ("90", 5400),
+        ("1:30", 90),
+        ("02:00:00", 7200),
+        ("1-0", 86400),
+        ("1-2:30", 95400),
+        ("1-2:30:15", 95415),
+        ("0", None),
+        ("4 hours", None),
+        ("-5", None),
+        ("1:2:3:4", None),
+        ("x-5", None),
+        ("", None),
     ],
-)  # fmt: skip
+)
 def test_time_limits(text: str, seconds: float | None):
     assert slurm_time(text) == seconds

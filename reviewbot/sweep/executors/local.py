@@ -54,7 +54,8 @@ class LocalExecutor:
         for job in jobs:
             executor = Jobs(folder)
             executor.command = job_command(job)
-            # Signals of the terminal are for the runner; a job is stopped by name. The working directory may hold modules of the repository's.
+            # Signals of the terminal are for the runner; a job is stopped by name. The working directory may hold modules of the
+            # repository's.
             executor.update_parameters(
                 timeout_min=request.time_limit / 60 + _MARGIN, tasks_per_node=1, gpus_per_node=len(request.devices),
                 visible_gpus=list(request.devices), setup=["trap '' INT HUP QUIT", f"cd {shlex.quote(os.fspath(folder))}"],

@@ -1,4 +1,5 @@
-"""Jobs on a Slurm cluster, submitted as arrays by submitit's Slurm executor, followed by ``scontrol`` and, where it answers, by ``sacct``."""
+"""Jobs on a Slurm cluster, submitted as arrays by submitit's Slurm executor, followed by ``scontrol`` and, where it answers, by
+``sacct``."""
 
 from __future__ import annotations
 
@@ -21,11 +22,17 @@ _CANCEL_AT_ONCE = 500
 _LARGEST_ARRAY = 4_000_001  # Slurm's own bound on MaxArraySize
 
 _RUNNING = frozenset({"RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"})
-_WAITING = frozenset({"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "POWER_UP_NODE"})
+_WAITING = frozenset(
+    {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "POWER_UP_NODE"}
+)
 _ENDED = {
     "COMPLETED": "", "FAILED": "", "CANCELLED": "cancelled", "REVOKED": "cancelled", "TIMEOUT": "timeout", "DEADLINE": "timeout",
     "OUT_OF_MEMORY": "out-of-memory", "NODE_FAIL": "node-failure", "BOOT_FAIL": "node-failure", "PREEMPTED": "preempted",
 }  # fmt: skip
+
+_OF_THE_SYSTEM = frozenset(
+    {"JobLaunchFailure", "SystemFailure", "NodeDown", "NodeFail"}
+)  # why a job failed that its script cannot be blamed for
 
 
 def parse_jobs(text: str) -> dict[str, Seen]:
@@ -57,7 +64,9 @@ def parse_accounting(text: str) -> dict[str, Seen]:
         if match is None or not state:
             continue
         base, index, indices = match.groups()
-        names = [f"{base}_{index}"] if index else [f"{base}_{one}" for one in expand_indices(indices, _LARGEST_ARRAY)] if indices else [base]
+        names = (
+            [f"{base}_{index}"] if index else [f"{base}_{one}" for one in expand_indices(indices, _LARGEST_ARRAY)] if indices else [base]
+        )
         found.update((one, seen_of(state.split()[0].rstrip("+"), "")) for one in names)
     return found
 
@@ -66,7 +75,8 @@ def seen_of(state: str, detail: str) -> Seen:
     """The meaning of a job state. What is not known is not finished."""
     word = state.split(",")[0]
     if word in _ENDED:
-        return Seen("ended", _ENDED[word], f"Slurm: {word}" + (f" ({detail})" if detail else ""))
+        reason = "node-failure" if word == "FAILED" and detail in _OF_THE_SYSTEM else _ENDED[word]
+        return Seen("ended", reason, f"Slurm: {word}" + (f" ({detail})" if detail else ""))
     return Seen("running" if word in _RUNNING else "queued", "", "" if word in _RUNNING else detail)
 
 
@@ -131,9 +141,16 @@ class SlurmExecutor:
         options = self.options
         extra: dict[str, str | bool] = {"requeue": True, **options.extra}
         given: dict[str, object] = {
-            "job_name": name, "time": int(request.time_limit / 60) + 2, "nodes": request.nodes, "use_srun": False, "partition": options.partition,
-            "account": options.account, "qos": options.qos, "array_parallelism": options.parallel or len(jobs), "additional_parameters": extra,
-        }  # fmt: skip
+            "job_name": name,
+            "time": int(request.time_limit / 60) + 2,
+            "nodes": request.nodes,
+            "use_srun": False,
+            "partition": options.partition,
+            "account": options.account,
+            "qos": options.qos,
+            "array_parallelism": options.parallel or len(jobs),
+            "additional_parameters": extra,
+        }
         if request.gpus:
             given |= {"gres": f"gpu:{request.gpus}"} if options.gres else {"gpus_per_node": request.gpus}
         executor.update_parameters(**{key: value for key, value in given.items() if value is not None})
@@ -211,7 +228,9 @@ class SlurmExecutor:
 def _run(*argv: str) -> subprocess.CompletedProcess[str] | None:
     """A command of Slurm's; ``None`` where it cannot be run or does not come back."""
     try:
-        return subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=_TIMEOUT, stdin=subprocess.DEVNULL, check=False)
+        return subprocess.run(
+            argv, capture_output=True, text=True, errors="replace", timeout=_TIMEOUT, stdin=subprocess.DEVNULL, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
 
