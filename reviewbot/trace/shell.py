@@ -577,7 +577,8 @@ class Evaluator:
         frame = self.frames[-1]
         if name not in frame:
             frame[name] = self.variables.get(name)
-        if self.variables.pop(name, None) is not None:
+        gone = self.variables.pop(name, None)
+        if gone is not None and _in_environment(gone):
             self._export_cache = None
 
     # --- words -------------------------------------------------------------------------------------------------------
@@ -1083,12 +1084,15 @@ class Evaluator:
         except (Break, Continue):
             pass
         finally:
+            variables = self.variables
             for name, old in self.frames.pop().items():
                 if old is None:
-                    self.variables.pop(name, None)
+                    gone = variables.pop(name, None)
                 else:
-                    self.variables[name] = old
-                self._export_cache = None
+                    gone = variables.get(name)
+                    variables[name] = old
+                if gone is not old and (_in_environment(gone) or _in_environment(old)):
+                    self._export_cache = None
             self.calls.pop()
             self.positional, self.place, self.line, self.loops = positional, place, line, loops
             self.depth -= 1
@@ -1833,7 +1837,12 @@ class Evaluator:
         self.check_errexit(node.line)
 
     def _function(self, node: Function) -> None:
-        self.functions[node.name] = Definition(node.name, node.body, self.place)
+        found = _DEFINITIONS.get(id(node))
+        if found is None or found[0] is not node or found[1].place is not self.place:
+            if len(_DEFINITIONS) > 50_000:
+                _DEFINITIONS.clear()
+            found = _DEFINITIONS[id(node)] = (node, Definition(node.name, node.body, self.place))
+        self.functions[node.name] = found[1]
         self.status = 0
 
     def _broken(self, node: Broken) -> None:
@@ -2053,6 +2062,11 @@ def _plain_pattern(text: str) -> bool:
     return not any(char in "*?[\\+@!" for char in text)
 
 
+def _in_environment(slot: Slot | None) -> bool:
+    """Whether a variable shows in the environment; an initial one does even where it was hidden, since it can come back."""
+    return type(slot) is Variable and (slot.exported or slot.site is None)
+
+
 def _site_of(value: str, site: Site | None) -> Site:
     return getattr(value, "site", None) or site or Site("", 1)
 
@@ -2085,6 +2099,7 @@ def _uncertain(effect: Effect) -> Effect:
 _FIXED: dict[int, tuple[Simple, tuple[str, ...]]] = {}  # the arguments of commands in which nothing has to be expanded
 
 
+_DEFINITIONS: dict[int, tuple[Function, Definition]] = {}
 _PLACES: dict[tuple[int, str, int, str], tuple[Script, Place]] = {}
 
 

@@ -605,6 +605,25 @@ def tac(invocation: Invocation) -> Outcome:
     return filtering(invocation, options(invocation.argv[1:]).operands, run)
 
 
+def paste(invocation: Invocation) -> Outcome:
+    """``paste -s``: the lines of one input as one line."""
+    found = options(invocation.argv[1:], "s", "d", "serial=s", "delimiters=d")
+    separators = found.last("d", "\t")
+    if "s" not in found or len(found.operands) > 1 or "\\" in separators or not is_known(separators):
+        raise NotKnown
+
+    def run(text: str) -> str | None:
+        if own_hole_lines(text, invocation.shell.holes):
+            return None
+        lines = split_lines(text)
+        out = lines[:1]
+        for number, line in enumerate(lines[1:]):
+            out += (separators[number % len(separators)] if separators else "", line)
+        return "".join(out) + "\n"
+
+    return filtering(invocation, found.operands, run)
+
+
 def seq(invocation: Invocation) -> Outcome:
     words = list(invocation.argv[1:])
     separator, width = "\n", False
