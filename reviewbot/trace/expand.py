@@ -180,7 +180,7 @@ class _Fields:
 def _fields(sh: Evaluator, parts: Sequence[Part], out: list[str]) -> None:
     fields = _Fields(sh, out)
     for index, part in enumerate(parts):
-        if type(part) is Literal:
+        if isinstance(part, Literal):
             if part.quoted:
                 fields.pieces.append((part.text, True))
                 fields.present = True
@@ -189,7 +189,7 @@ def _fields(sh: Evaluator, parts: Sequence[Part], out: list[str]) -> None:
                 if index == 0 and text.startswith("~"):
                     text = tilde(sh, text)
                 fields.plain(text)
-        elif type(part) is Parameter:
+        elif isinstance(part, Parameter):
             found = _set_variable(sh, part)
             if found is None and is_list(part):
                 _list_fields(sh, part, fields)
@@ -393,7 +393,7 @@ def text(sh: Evaluator, word: Word) -> str:
 
 
 def part_text(sh: Evaluator, part: Part) -> str:
-    if type(part) is Parameter:
+    if isinstance(part, Parameter):
         found = _set_variable(sh, part)
         if found is not None:
             return found

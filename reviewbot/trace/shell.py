@@ -215,7 +215,7 @@ class Evaluator:
         self.commands_run += 1
         if self.commands_run > self.most_commands:
             raise Bound(f"more than {self.settings.bounds.commands} commands", self.site(line))
-        if not self.commands_run & 63 and time.monotonic() > self.context.deadline:
+        if not self.commands_run & 63 and time.thread_time() > self.context.deadline:
             raise Bound(f"more than {self.settings.bounds.seconds} seconds", self.site(line))
 
     # --- choices ---------------------------------------------------------------------------------------------------
@@ -1937,8 +1937,10 @@ class Evaluator:
 
     def _marks(self) -> tuple[Any, ...]:
         """What an arm changes beside the state proper, to run it once more exactly as before."""
-        return (self._counts.copy(), self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site, self.exit_message,
-                self._temporaries)
+        return (
+            self._counts.copy(), self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site,
+            self.exit_message, self._temporaries,
+        )
 
     def _again(self, start: int, before: _Frozen, marks: tuple[Any, ...], assumption: Assume, run: Callable[[], None]) -> None:
         """Runs an arm that was left where it entered a script, to its end."""
