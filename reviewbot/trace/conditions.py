@@ -15,6 +15,7 @@ from reviewbot.trace.values import HOLE, is_known
 if TYPE_CHECKING:
     from reviewbot.trace.shell import Evaluator
 
+_DECIMAL = re.compile("(?:0|[1-9][0-9]{0,17})\\Z")
 _NUMBER_TESTS: dict[str, Callable[[int, int], bool]] = {
     "-eq": lambda a, b: a == b, "-ne": lambda a, b: a != b, "-lt": lambda a, b: a < b, "-le": lambda a, b: a <= b,
     "-gt": lambda a, b: a > b, "-ge": lambda a, b: a >= b,
@@ -213,8 +214,7 @@ def _numbers(sh: Evaluator, op: str, left: str, right: str, number: Callable[[st
         return None if a is None or b is None else _NUMBER_TESTS[op](a, b)
 
     if is_known(left) and is_known(right):
-        if left.isdigit() and right.isdigit() and left.isascii() and right.isascii() and left[0] != "0" and len(left) < 18 > len(right) and \
-                (right[0] != "0" or right == "0"):
+        if _DECIMAL.match(left) and _DECIMAL.match(right):
             return _NUMBER_TESTS[op](int(left), int(right))
         return compare(left, right)
     return sh.every(left, lambda a: sh.every(right, lambda b: compare(a, b)))

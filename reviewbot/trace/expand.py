@@ -11,7 +11,7 @@ from reviewbot.documents.shell_syntax import Arithmetic, Braces, Literal, Parame
 from reviewbot.trace import arithmetic
 from reviewbot.trace.conditions import is_empty
 from reviewbot.trace.control import Bound, Exit
-from reviewbot.trace.effects import Located
+from reviewbot.trace.effects import Located, Variable
 from reviewbot.trace.state import Array
 from reviewbot.trace.text import patterns
 from reviewbot.trace.values import HOLE, is_known
@@ -39,8 +39,8 @@ def words(sh: Evaluator, items: Sequence[Word], line: int) -> list[str]:
             part = parts[0]
             kind = type(part)
             if kind is Parameter:
-                if part.quoted and not part.op and part.index is None and plain_name(part):  # type: ignore[union-attr]
-                    found = parameter(sh, part)  # type: ignore[arg-type]
+                found = _set_variable(sh, part) if part.quoted else None  # type: ignore[arg-type,union-attr]
+                if found is not None:
                     out.append(found if word.line == line or type(found) is Located else Located(found, sh.site(word.line)))
                     continue
             elif kind is Literal and part.text == "[":  # type: ignore[union-attr]
@@ -183,7 +183,7 @@ class _Fields:
 def _fields(sh: Evaluator, parts: Sequence[Part], out: list[str]) -> None:
     fields = _Fields(sh, out)
     for index, part in enumerate(parts):
-        if type(part) is Literal:
+        if isinstance(part, Literal):
             if part.quoted:
                 fields.pieces.append((part.text, True))
                 fields.present = True
@@ -192,11 +192,12 @@ def _fields(sh: Evaluator, parts: Sequence[Part], out: list[str]) -> None:
                 if index == 0 and "~" in text:
                     text = tilde(sh, text) if text[0] == "~" else _assigned_tilde(sh, text)
                 fields.plain(text)
-        elif type(part) is Parameter:
-            if (part.op or part.index is not None or not plain_name(part)) and is_list(part):
+        elif isinstance(part, Parameter):
+            found = _set_variable(sh, part)
+            if found is None and is_list(part):
                 _list_fields(sh, part, fields)
             else:
-                value = parameter(sh, part)
+                value = parameter(sh, part) if found is None else found
                 if part.quoted:
                     fields.pieces.append((value, True))
                     fields.present = True
@@ -240,11 +241,6 @@ def _inner_fields(sh: Evaluator, word: Word, fields: _Fields) -> None:
         else:
             text = part_text(sh, part)
             fields.quoted(text) if getattr(part, "quoted", True) else fields.split(text)
-
-
-def plain_name(part: Parameter) -> bool:
-    """Whether an expansion without operator and subscript gives one value."""
-    return not (part.prefix or part.keys) and part.name not in ("@", "*")
 
 
 def is_list(part: Parameter) -> bool:
@@ -391,6 +387,18 @@ def _assigned_tilde(sh: Evaluator, value: str) -> str:
     return found.group() + ":".join(tilde(sh, piece) if piece[:1] == "~" else piece for piece in value[found.end():].split(":"))
 
 
+def _set_variable(sh: Evaluator, part: Parameter) -> str | None:
+    """The value where an expansion is nothing but the name of a variable that is set; ``None`` for all others."""
+    if part.op or part.index is not None or part.length or part.indirect or part.keys or part.prefix:
+        return None
+    found = sh.variables.get(part.name)
+    if type(found) is not Variable:
+        return None
+    if found.site is None:
+        sh.context.reads.add(part.name)
+    return found.value
+
+
 def text(sh: Evaluator, word: Word) -> str:
     """A word as one text, unsplit (assignments, here-documents, ``[[ ]]``)."""
     static = word.static
@@ -399,6 +407,9 @@ def text(sh: Evaluator, word: Word) -> str:
     parts = word.parts
     if len(parts) == 1:
         only = parts[0]
+        if type(only) is Parameter:
+            found = _set_variable(sh, only)
+            return part_text(sh, only) if found is None else found
         if isinstance(only, Literal):
             return tilde(sh, only.text) if only.text.startswith("~") and not only.quoted else only.text
         return part_text(sh, only)
@@ -415,9 +426,10 @@ def text(sh: Evaluator, word: Word) -> str:
 
 
 def part_text(sh: Evaluator, part: Part) -> str:
-    if type(part) is Parameter:
-        if not part.op and part.index is None and plain_name(part):
-            return parameter(sh, part)
+    if isinstance(part, Parameter):
+        found = _set_variable(sh, part)
+        if found is not None:
+            return found
         if is_list(part):
             return (sh.joiner() if _star(part) else " ").join(list_values(sh, part))
         return parameter(sh, part)

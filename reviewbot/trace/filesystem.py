@@ -81,6 +81,7 @@ class _Forgotten:
 
 
 _Entry = Union[_File, _Directory, _Gone, _Absent, _Forgotten]
+_KINDS: dict[type, str] = {_File: "file", _Directory: "dir", _Gone: "missing", _Forgotten: "unknown"}
 _FORGOTTEN = _Forgotten()
 _GONE = _Gone()
 _ABSENT = _Absent()
@@ -472,8 +473,7 @@ class VirtualFiles:
     def _kind(self, maps: tuple[dict[str, _Entry], ...], path: str) -> str:
         entry = _entry(maps, path)
         if entry is not None:
-            kind = type(entry)
-            return "file" if kind is _File else "dir" if kind is _Directory else "missing" if kind is _Gone else "unknown"
+            return _KINDS[type(entry)]
         for base, below in self._bases(maps, path):
             kind = self._base_kind(base, below, path)
             if kind != "missing":
