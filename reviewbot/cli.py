@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,15 +29,27 @@ if TYPE_CHECKING:
 
 OK, FOUND, USAGE, INCOMPLETE = 0, 1, 2, 3
 FAIL_LEVELS = ("note", "warning", "error", "never")
+INDEX = ":index"  # the revision that stands for what would be committed next
 
 
 class UsageError(Exception):
     """Something the user has to change; the message is shown as it is."""
 
 
+# Commands that live with what they do: name -> module, function that adds arguments, function that runs, help.
+_VERBS: dict[str, tuple[str, str, str, str]] = {
+    "fit": ("reviewbot.fit.command", "add_arguments", "run", "tell whether a model runs at a parallelism on a GPU"),
+    "model": ("reviewbot.fit.command", "add_model_arguments", "run_model", "list, show and add models that fit knows"),
+    "impact": ("reviewbot.change.command", "add_impact_arguments", "run_impact", "tell which points a change touches, value by value, and why"),
+    "reach": ("reviewbot.change.command", "add_reach_arguments", "run_reach", "tell which points execute a line of a script"),
+    "when": ("reviewbot.change.command", "add_when_arguments", "run_when", "tell at which commits an effective value of a key changed"),
+}
+_READING_VERBS = ("impact", "reach", "when")  # those that read a repository: they are given a session, and their result is rendered
+
+
 def main(argv: Sequence[str] | None = None, parts: Parts | None = None) -> int:
     """Run a command and give its exit status. ``parts`` replaces what reads the repository, for tests."""
-    parser = _parser()
+    parser = _parser(sys.argv[1:] if argv is None else argv)
     try:
         arguments = parser.parse_args(argv)
     except SystemExit as stop:  # --help, --version and bad usage
@@ -53,7 +66,7 @@ def main(argv: Sequence[str] | None = None, parts: Parts | None = None) -> int:
         return _fail(f"crashed: {type(error).__name__}: {error} (--debug shows where)", INCOMPLETE)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="reviewbot", description="Check a repository that benchmarks LLM inference.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"reviewbot {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", help="the repository; default: the one around the current folder")
@@ -65,7 +78,18 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--fail-on", choices=FAIL_LEVELS, metavar="LEVEL", help=f"lowest level that fails: {', '.join(FAIL_LEVELS)}")
     check.add_argument("--baseline", metavar="FILE", help="hide the findings of a baseline")
     check.add_argument("--base", metavar="REV", help="report only what this revision has not; settings are read from it")
+    check.add_argument("--staged", action="store_true", help="read the index, and report only what HEAD has not")
     _add_reading(check)
+
+    from reviewbot.review.arguments import add_init_arguments, add_review_arguments
+
+    review = commands.add_parser("review", help="put what is new in a change on its pull request", allow_abbrev=False)
+    add_review_arguments(review)
+    _add_rules(review)
+    _add_tracing(review)
+
+    init = commands.add_parser("init", help="write workflows, a hook and settings for a repository", allow_abbrev=False)
+    add_init_arguments(init)
 
     trace = commands.add_parser("trace", help="show what every point of the sweep really runs", allow_abbrev=False)
     trace.add_argument("keys", nargs="*", metavar="KEY", help="config keys or ids of points; * matches any text")
@@ -81,17 +105,40 @@ def _parser() -> argparse.ArgumentParser:
     _add_selection(baseline)
     baseline.add_argument("--output", "-o", metavar="FILE", help="write to FILE instead of the standard output")
     _add_reading(baseline)
+
+    for name, (module, add, _run, about) in _VERBS.items():
+        verb = commands.add_parser(name, help=about, allow_abbrev=False)
+        if name in argv:  # what a command needs is imported only for that command
+            getattr(import_module(module), add)(verb)
+            if name in _READING_VERBS:
+                (_add_tracing if name == "when" else _add_reading)(verb)
+                continue
+            verb.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+
+    sweep = commands.add_parser("sweep", help="execute points that were checked, and only those", allow_abbrev=False)
+    if "sweep" in argv:
+        from reviewbot.sweep.command import add_arguments
+
+        add_arguments(sweep, _add_reading)
     return parser
 
 
 def _add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="show findings of these files and folders only; all is read anyway")
+    _add_rules(parser)
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--select", action="append", metavar="RULE", help="run these rules only (comma-separated, repeatable)")
     parser.add_argument("--ignore", action="append", metavar="RULE", help="do not run these rules")
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--head", metavar="REV", help="read this revision instead of the working tree")
+    _add_tracing(parser)
+
+
+def _add_tracing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--upstream", action="append", metavar="OWNER/NAME=PATH", default=[], help="a local clone of a repository that launchers check out"
     )
@@ -110,6 +157,10 @@ def _positive(text: str) -> int:
 def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
     if arguments.command == "rules":
         return _rules(arguments.name)
+    if arguments.command in _VERBS and arguments.command not in _READING_VERBS:
+        module, _add, run, _about = _VERBS[arguments.command]
+        status: int = getattr(import_module(module), run)(arguments)
+        return status
     if parts is None:
         from reviewbot.parts import default_parts
 
@@ -119,8 +170,16 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
 
     progress = Progress()
     try:
+        if arguments.command == "review":
+            return _review(arguments, parts, progress)
+        if arguments.command == "init":
+            return _init(arguments)
+        if arguments.command == "sweep":
+            return _sweep(arguments, parts, progress)
         if arguments.command == "trace":
             return _trace(arguments, parts, progress)
+        if arguments.command in _READING_VERBS:
+            return _change(arguments, parts, progress)
         return _check(arguments, parts, progress)
     except PartsError as error:
         raise UsageError(str(error)) from None
@@ -133,20 +192,18 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
 
 def _check(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
     from reviewbot.engine.baseline import write_baseline
-    from reviewbot.engine.run import against
     from reviewbot.report.common import Report
 
     base = getattr(arguments, "base", None)
+    staged = getattr(arguments, "staged", False)
+    if staged:
+        base, arguments.head = _staged(arguments)
     known = _known_rules()
     chosen = _chosen(known, arguments.select, arguments.ignore)
     baseline = _read_baseline(getattr(arguments, "baseline", None))
-    session = _session(arguments, parts, progress, known, revision=base)
+    session = _session(arguments, parts, progress, known, revision=arguments.head if staged else base)
     compared = base is not None or baseline is not None
-    changed, renames = session.changes(base, arguments.head) if base is not None else (None, {})
-    result = _findings(session, arguments.head, chosen, known, arguments, progress, changed=changed)
-    if base is not None:
-        before = _findings(session, base, chosen, known, arguments, progress, renames=renames)
-        result = against(result, before.findings)
+    result = _compared(session, base, arguments.head, chosen, known, arguments, progress)
     if baseline is not None:
         result = _hidden(result, baseline)
     progress.clear()
@@ -159,6 +216,103 @@ def _check(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> i
     report = Report(shown, known, context.lines, _resolver(tree), result.incomplete, result.ignored, compared)
     _write(_rendered(report, arguments.format))
     return _status(report, arguments.fail_on or session.settings.fail_on)
+
+
+def _compared(
+    session: Session,
+    base: str | None,
+    head: str | None,
+    chosen: Sequence[RuleModule],
+    known: dict[str, RuleModule],
+    arguments: argparse.Namespace,
+    progress: Progress,
+) -> Result:
+    """The findings of ``head``; where there is a ``base``, those that it has too are marked as existing."""
+    from reviewbot.engine.run import against
+
+    if base is None:
+        return _findings(session, head, chosen, known, arguments, progress)
+    changed, renames = session.changes(base, head)
+    result = _findings(session, head, chosen, known, arguments, progress, changed=changed)
+    before = _findings(session, base, chosen, known, arguments, progress, renames=renames)
+    return against(result, before.findings)
+
+
+def _staged(arguments: argparse.Namespace) -> tuple[str | None, str]:
+    """What to compare for a hook: HEAD with the index; or, where pre-commit runs over a range of commits, its ends."""
+    from reviewbot.git import GitError, Repository
+
+    if arguments.base is not None or arguments.head is not None:
+        raise UsageError("--staged says itself what is compared: --base and --head do not go with it")
+    first, last = os.environ.get("PRE_COMMIT_FROM_REF"), os.environ.get("PRE_COMMIT_TO_REF")
+    try:
+        repository = Repository.find(arguments.directory or ".")
+        if first and last:
+            return repository.merge_base(first, last), repository.resolve(last)
+        try:
+            return repository.resolve("HEAD"), INDEX
+        except GitError as error:
+            if error.code != "unknown-revision":
+                raise
+            return None, INDEX  # the first commit of a repository
+    except GitError as error:
+        raise UsageError(str(error)) from None
+
+
+def _review(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from reviewbot.review import command
+    from reviewbot.tree import TreeError
+
+    known = _known_rules()
+    chosen = _chosen(known, arguments.select, arguments.ignore)
+
+    def check(settings: str, base: str, head: str) -> command.Checked:
+        session = _session(argparse.Namespace(**{**vars(arguments), "head": head}), parts, progress, known, revision=settings)
+        result = _compared(session, base, head, chosen, known, arguments, progress)
+        if arguments.baseline is not None:
+            result = _hidden(result, _baseline_at(session, settings, arguments.baseline))
+        progress.clear()
+        lines = session.context(head).lines
+        return command.Checked(
+            result.findings, result.incomplete, result.ignored, known, session.settings.fail_on, lines, read_at(head)
+        )
+
+    def read_at(commit: str) -> Callable[[str], bytes | None]:
+        tree = parts.open_tree(str(_root(arguments)), commit)
+
+        def read(path: str) -> bytes | None:
+            try:
+                return tree.read(path)
+            except TreeError:
+                return None
+
+        return read
+
+    try:
+        return command.run(arguments, command.Means(check, lambda: known, _root(arguments), read_at))
+    except command.UsageError as error:
+        raise UsageError(str(error)) from None
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    from reviewbot.review.init import InitError, init
+
+    try:
+        _write(init(_root(arguments), arguments))
+    except InitError as error:
+        raise UsageError(str(error)) from None
+    return OK
+
+
+def _baseline_at(session: Session, revision: str, path: str) -> Counter[str]:
+    """A baseline of the repository at a revision, so that a change cannot bring its own."""
+    from reviewbot.engine.baseline import BaselineError, read_baseline
+    from reviewbot.tree import TreeError
+
+    try:
+        return read_baseline(session.tree(revision).read(path).decode("utf-8"))
+    except (TreeError, UnicodeDecodeError, BaselineError) as error:
+        raise UsageError(f"the baseline {path} at {revision[:40]}: {error}") from None
 
 
 def _findings(
@@ -201,6 +355,35 @@ def _trace(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> i
     return OK
 
 
+def _sweep(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from reviewbot.sweep.command import run
+    from reviewbot.sweep.errors import SweepError
+
+    def session() -> Session:
+        return _session(arguments, parts, progress, _known_rules(), revision=None)
+
+    try:
+        return run(arguments, session)
+    except SweepError as error:
+        return _fail(str(error), error.status)
+
+
+def _change(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from reviewbot.change.sides import ChangeError
+    from reviewbot.report.change import render
+
+    module, _add, run, _about = _VERBS[arguments.command]
+    arguments.head = getattr(arguments, "head", None)
+    session = _session(arguments, parts, progress, None, revision=getattr(arguments, "base", None))
+    try:
+        found = getattr(import_module(module), run)(arguments, session, progress)
+    except ChangeError as error:
+        raise UsageError(str(error)) from None
+    progress.clear()
+    _write(render(found, arguments.format))
+    return OK
+
+
 def _rules(name: str | None) -> int:
     from reviewbot.engine.registry import nearest
 
@@ -225,14 +408,10 @@ def _session(
     arguments: argparse.Namespace, parts: Parts, progress: Progress, known: dict[str, RuleModule] | None, *, revision: str | None
 ) -> Session:
     from reviewbot.engine.registry import nearest
-    from reviewbot.parts import Session, find_root
+    from reviewbot.parts import Session
     from reviewbot.settings import SettingsError
 
-    root = Path(arguments.directory or ".").resolve()
-    if not root.is_dir():
-        raise UsageError(f"{arguments.directory} is not a folder")
-    if arguments.directory is None:
-        root = find_root(root)
+    root = _root(arguments)
     try:
         session = Session(
             parts, root, settings_revision=arguments.head if revision is None else revision, upstreams=_upstreams(arguments.upstream),
@@ -250,6 +429,15 @@ def _session(
     except SettingsError as error:
         raise UsageError(str(error)) from None
     return session
+
+
+def _root(arguments: argparse.Namespace) -> Path:
+    from reviewbot.parts import find_root
+
+    root = Path(arguments.directory or ".").resolve()
+    if not root.is_dir():
+        raise UsageError(f"{arguments.directory} is not a folder")
+    return find_root(root) if arguments.directory is None else root
 
 
 def _known_rules() -> dict[str, RuleModule]:

@@ -7,12 +7,14 @@ start something or change a format are fixed on the command line.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import re
 import subprocess
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -52,6 +54,14 @@ class TreeEntry:
     type: str
     id: str
     path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit: its full id, and the first line of its message."""
+
+    id: str
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +133,13 @@ def _explain(stderr: bytes, where: str) -> GitError:
     return GitError("failed", f"git: {first.removeprefix('fatal: ')}")
 
 
-def _run(arguments: Sequence[str | bytes], cwd: str, *, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
-    """Exit status and output of a git command in ``cwd``. Raises ``GitError``."""
+def _run(
+    arguments: Sequence[str | bytes], cwd: str, *, ok: tuple[int, ...] = (0,), more: Mapping[str, str] | None = None
+) -> tuple[int, bytes]:
+    """Exit status and output of a git command in ``cwd``, with ``more`` in its environment. Raises ``GitError``."""
     try:
         done = subprocess.run(
-            [*_PREFIX, *arguments], cwd=_bytes(cwd), env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False
+            [*_PREFIX, *arguments], cwd=_bytes(cwd), env={**_environment(), **(more or {})}, stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
     except FileNotFoundError as error:
         if not os.path.isdir(cwd):
@@ -160,6 +172,21 @@ class BlobReader:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._finalizer: weakref.finalize[[subprocess.Popen[bytes]], BlobReader] | None = None
+        _READERS.add(self)
+
+    def leave_to_parent(self) -> None:
+        """In a forked process: the git process belongs to the parent, who is answered by it; the next read here starts another one."""
+        self._lock = threading.Lock()
+        process, self._process = self._process, None
+        if self._finalizer is not None:
+            self._finalizer.detach()
+            self._finalizer = None
+        if process is not None:
+            process.returncode = 0  # not ours to wait for
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    with contextlib.suppress(OSError):
+                        stream.close()
 
     def read(self, object_id: str, limit: int) -> bytes:
         """The content of an object. Raises ``GitError`` of code ``missing-object``, or ``too-large`` (over ``limit`` bytes; nothing is read)."""
@@ -213,6 +240,18 @@ class BlobReader:
             self._close()
 
 
+_READERS: weakref.WeakSet[BlobReader] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    for reader in list(_READERS):
+        reader.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
+
+
 class Repository:
     """A git repository. ``top`` is the folder of its working tree, or the repository itself where it is bare."""
 
@@ -244,8 +283,16 @@ class Repository:
             raise GitError("not-a-repository", f"{path} is not in a working tree")
         return cls(top)
 
-    def _git(self, *arguments: str | bytes, ok: tuple[int, ...] = (0,), cwd: str | None = None) -> tuple[int, bytes]:
-        return _run([*self._arguments, *arguments], cwd or self.top, ok=ok)
+    def _git(
+        self, *arguments: str | bytes, ok: tuple[int, ...] = (0,), cwd: str | None = None, more: Mapping[str, str] | None = None
+    ) -> tuple[int, bytes]:
+        return _run([*self._arguments, *arguments], cwd or self.top, ok=ok, more=more)
+
+    def refs_digest(self) -> str:
+        """A digest of all names and the commits that they stand for. Raises ``GitError``."""
+        _, names = self._git("for-each-ref", "--format=%(objectname) %(refname)")
+        _, head = self._git("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1))
+        return hashlib.sha256(names + b"\0" + head).hexdigest()
 
     def object_format(self) -> str:
         """``sha1`` or ``sha256``."""
@@ -286,6 +333,13 @@ class Repository:
             raise GitError("no-merge-base", f"{first!r} and {second!r} have no common ancestor")
         return answer
 
+    def commits(self, base: str, head: str) -> tuple[Commit, ...]:
+        """The commits that lead from ``base`` to ``head`` by first parents, oldest first, ``base`` left out. Raises ``GitError``."""
+        one, two = self.resolve(base), self.resolve(head)
+        output = self._git("log", "--first-parent", "--reverse", "--no-patch", "--format=%H %s", f"{one}..{two}", "--")[1]
+        lines = [line for line in _text(output).split("\n") if line]
+        return tuple(Commit(*line.partition(" ")[::2]) for line in lines)
+
     def ls_tree(self, revision: str, folder: str = "") -> tuple[TreeEntry, ...]:
         """All files, links and submodules below ``folder`` at a revision, paths relative to it. Raises ``GitError``."""
         name = self.resolve(revision) + (f":{folder}" if folder else "")
@@ -301,10 +355,15 @@ class Repository:
         return entries
 
     def index(self, folder: str = "") -> tuple[TreeEntry, ...]:
-        """The entries of the index below ``folder``, relative to it; of an unmerged path our side, else theirs."""
+        """The entries of the index below ``folder``, relative to it; of an unmerged path our side, else theirs.
+
+        The index is the one that ``GIT_INDEX_FILE`` names where it is set: a hook of ``git commit FILE`` is given one of its own.
+        """
+        named = os.environ.get("GIT_INDEX_FILE")
+        more = {"GIT_INDEX_FILE": os.path.join(self.top, named)} if named else None
         best: dict[str, tuple[int, TreeEntry]] = {}
         rank = {"0": 0, "2": 1, "3": 2, "1": 3}
-        for record in self._git("ls-files", "--stage", "-z", cwd=os.path.join(self.top, folder))[1].split(b"\0"):
+        for record in self._git("ls-files", "--stage", "-z", cwd=os.path.join(self.top, folder), more=more)[1].split(b"\0"):
             if record:
                 head, _, raw = record.partition(b"\t")
                 mode, object_id, stage = head.decode().split()
@@ -340,6 +399,23 @@ class Repository:
             position += 3 if two_paths else 2
             changes.append(ChangedPath(names.get(letter[0], "modified"), old_path, path, old_mode, mode, old_id, new_id))
         return tuple(changes)
+
+    def line_counts(self, base: str, head: str) -> dict[str, int]:
+        """How many lines every changed file has added and deleted together, by its new path; 0 for a binary file. Raises ``GitError``."""
+        one, two = self.resolve(base), self.resolve(head)
+        output = self._git(
+            "diff", "-O/dev/null", "--numstat", "-z", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color", one, two, "--"
+        )[1]
+        counts: dict[str, int] = {}
+        fields = iter(output.split(b"\0"))
+        for field in fields:
+            if field:
+                added, deleted, path = field.split(b"\t", 2)
+                if not path:  # a rename: both names follow
+                    next(fields, b"")
+                    path = next(fields, b"")
+                counts[_text(path)] = 0 if added == b"-" else int(added) + int(deleted)
+        return counts
 
     def file_diff(self, base: str, head: str, old_path: str | None, path: str | None, *, context: int = 3, limit: int = 5_000_000) -> list[Hunk]:
         """The hunks between a file at ``base`` and at ``head``; ``None`` stands for a side where there is no file.

@@ -38,6 +38,7 @@ class Parts:
     load_bench: Callable[[Tree, Settings], Any]
     build_runs: Callable[[Any, Options], Iterable[Run]]
     renames: Callable[[str, str, str], Mapping[str, str]]
+    collector: Callable[[Tree, Options], Any] | None = None  # checks are made part by part where it is there
     errors: tuple[type[Exception], ...] = (TreeError,)
 
 
@@ -69,6 +70,12 @@ class Session:
         self._jobs = jobs
         self._cache = cache
         self._progress = progress
+        self._kept: Any = None
+
+    @property
+    def upstreams(self) -> Mapping[str, str]:
+        """Local clones by ``OWNER/NAME``: those that settings name and those that were given."""
+        return self._upstreams
 
     def tree(self, revision: str | None) -> Tree:
         """The tree at a revision, ``None`` for the working tree. Raises ``PartsError``."""
@@ -96,7 +103,20 @@ class Session:
                 changed,
                 self.context(base) if base is not None else None,
             )
+            self._contexts[revision].checks = self._checks(options)
         return self._contexts[revision]
+
+    def _checks(self, options: Options) -> Any:
+        """What checks part by part; all revisions of a session share what is known."""
+        make = self._parts.collector
+        if make is None:
+            return None
+        from reviewbot.engine.checks import Checks
+        from reviewbot.engine.kept import Kept, cache_folder
+
+        if self._kept is None:
+            self._kept = Kept(cache_folder() if self._cache else None)
+        return Checks(lambda context: make(context.tree, options), self._kept, self._jobs, self._progress)
 
     def changes(self, base: str, head: str | None) -> Changes:
         """The paths that differ between a revision and another one or the working tree, and the renames from the first to the second.
@@ -110,7 +130,7 @@ class Session:
         renames = {path: came[digest] for path, digest in gone.items() if digest in came}
         if gone and came:
             try:
-                found = self._parts.renames(str(self.root), base, "HEAD" if head is None else head)
+                found = self._parts.renames(str(self.root), base, "HEAD" if head in (None, ":index") else head)
             except self._parts.errors as error:
                 raise PartsError(str(error)) from None
             renames.update((old, new) for old, new in found.items() if old in gone and new in after)
@@ -177,4 +197,14 @@ def default_parts() -> Parts:
             scripts=options.scripts,
         )
 
-    return Parts(open_tree, DocumentStore, load_bench, build_runs, renames, (TreeError, GitError))
+    parses: list[Any] = []  # one for all revisions
+
+    def collector(tree: Tree, options: Options) -> Any:
+        from reviewbot.runs.collect import Collector
+        from reviewbot.trace.trace import ParseCache
+
+        if not parses:
+            parses.append(ParseCache())
+        return Collector(tree, options.upstreams, options.opaque_helpers, parses[0])
+
+    return Parts(open_tree, DocumentStore, load_bench, build_runs, renames, collector, (TreeError, GitError))

@@ -66,6 +66,11 @@ _KEYWORD = re.compile(r"(?:if|while|until|for|select|case)(?!\w)")
 _ASSIGNMENT_HEAD = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
 _ASSIGNMENT_PLACE = re.compile(r"(?:^|[;&|(!{]|\b(?:then|do|else|if|elif|while|until)\b)[ \t]*(?=[A-Za-z_]\w*\+?=)", re.ASCII | re.MULTILINE)
 _REDIRECT_HEAD = re.compile(r"\d*(?:&>>|&>|>>|>\||>&|<&|<>|>|<(?![<(]))[ \t]*")
+# `!` before a compound command or a function, which the grammar does not know
+_NEGATION = re.compile(
+    r"(?:(?<=[;&|({\n!])|(?<=\bthen)|(?<=\bdo)|(?<=\belse)|(?<=\bif)|(?<=\belif)|(?<=\bwhile)|(?<=\buntil)|\A)((?:[ \t]|\\\n)*)!"
+    r"(?=(?:[ \t]|\\\n)+(?:(?:[{(]|(?:if|for|while|until|case|select|function)\b|[\w.-]+[ \t]*\([ \t]*\))))"
+)
 _LONE_DOLLAR = re.compile(r"\$(?=\s|\Z)")
 _INNER_HASH = re.compile(r"(\$\{[!#]?\w+(?:\[[^\]\n]*\])?#+)|(?<=[\w.\-/:=@%+,~^*])\#")  # no comment, though the grammar takes it for one
 _HIGH_PLANE = re.compile("[\U000F0000-\U000FFFFD]")
@@ -169,6 +174,8 @@ def _masked(source: Source) -> str:
         text = text.replace(";;&", ";; ").replace(";&", ";;")
     if "time" in text:
         text = _TIME.sub(lambda m: m.group(1) + " " * (m.end() - m.end(1)), text)
+    if "!" in text:
+        text = _NEGATION.sub(lambda m: m.group(1) + " ", text)
     if not source.heredocs:
         return text
     pieces: list[str] = []
@@ -436,18 +443,35 @@ class _Statements:
     def statement(self, node: tree_sitter.Node) -> tuple[Statement, int]:
         """A statement and the offset behind it, redirects included."""
         kind = node.type
+        start = self.at(node)
         if kind in _LEAVES:
-            return self.simple(self.at(node))
+            return self.simple(start)
         self.depth += 1
         if self.depth > MAX_DEPTH:
             self.depth -= 1
             raise ShellSyntaxError("nested too deeply to be read", self.at(node), "too-deep")
         self.scanner.depth += 1
         try:
-            return self.compound(node, kind)
+            statement, stop = self.compound(node, kind)
         finally:
             self.depth -= 1
             self.scanner.depth -= 1
+        if kind not in ("list", "pipeline", "redirected_statement", "negated_command"):
+            for begin in self.hidden_negations(start):
+                statement = self.negation(statement, begin, stop)
+        return statement, stop
+
+    def hidden_negations(self, start: int) -> list[int]:
+        """Offsets of the ``!`` before ``start`` that were taken out of the grammar's text."""
+        found: list[int] = []
+        i = start
+        while True:
+            while i > self.base and (self.text[i - 1] in " \t" or self.text.startswith("\\\n", i - 2)):
+                i -= 1 if self.text[i - 1] in " \t" else 2
+            if i <= self.base or self.text[i - 1] != "!" or self.masked[i - 1] != " ":
+                return found
+            i -= 1
+            found.append(i)
 
     def compound(self, node: tree_sitter.Node, kind: str) -> tuple[Statement, int]:
         start = self.at(node)

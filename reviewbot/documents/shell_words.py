@@ -126,13 +126,16 @@ def _bytes_joined(text: str) -> str:
     return text
 
 
+_TILDE = re.compile(r"~|[A-Za-z_][A-Za-z0-9_]*=(?:.*:)?~", re.DOTALL)
+
+
 def static_text(parts: tuple[Part, ...]) -> str | None:
     """The text of a word that needs no expansion, splitting or globbing."""
     out: list[str] = []
     for index, part in enumerate(parts):
         if not isinstance(part, Literal):
             return None
-        if not part.quoted and ((index == 0 and part.text.startswith("~")) or _GLOB.search(part.text)):
+        if not part.quoted and ((index == 0 and "~" in part.text and _TILDE.match(part.text)) or _GLOB.search(part.text)):
             return None
         out.append(part.text)
     return "".join(out)

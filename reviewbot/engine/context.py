@@ -31,6 +31,10 @@ class Documents(Protocol):
         ...
 
     def problems(self) -> Iterable[tuple[str, Problem]]:
+        """Path and problem of everything that takes part in runs, and of what else was read until now."""
+        ...
+
+    def known_problems(self) -> Iterable[tuple[str, Problem]]:
         """Path and problem of everything that was read until now."""
         ...
 
@@ -60,6 +64,7 @@ class Context:
         self._load_bench = load_bench
         self._build_runs = build_runs
         self._lines: dict[str, list[str]] = {}
+        self.checks: Any = None  # what checks runs and documents by parts, where there is something (``reviewbot.engine.checks.Checks``)
 
     @cached_property
     def bench(self) -> Any:
@@ -70,6 +75,20 @@ class Context:
     def runs(self) -> tuple[Run, ...]:
         """The effective run of every point on every launcher."""
         return tuple(self._build_runs(self.bench))
+
+    @property
+    def every_run(self) -> tuple[Run, ...]:
+        """All runs, also where a rule of scope ``run`` is asked about what no run uses (then ``runs`` is empty)."""
+        return self.runs
+
+    def set_runs(self, runs: tuple[Run, ...]) -> None:
+        """Gives the runs that somebody has made already."""
+        self.__dict__["runs"] = runs
+
+    @property
+    def unfollowed(self) -> bool:
+        """Whether runs were made and one of them could not be followed to its end."""
+        return "runs" in self.__dict__ and any(run.outcome == "unknown" for run in self.runs)
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file, undecodable bytes replaced; empty where it cannot be read."""
@@ -101,6 +120,7 @@ class Context:
         ``path`` is needed where the place has none. ``touches`` are runs or ids of points; ``structure`` may be a key path.
         """
         path, span = self._place(at, path)
+        places = (item if isinstance(item, Related) else Related(*item) for item in related)
         return Finding(
             rule=rule.name,
             level=Level.NOTE if rule.guess else rule.level if level is None else level,
@@ -112,7 +132,7 @@ class Context:
             message=message,
             help=help,
             points=tuple(dict.fromkeys(run if isinstance(run, str) else run.point.id for run in touches)),
-            related=tuple(item if isinstance(item, Related) else Related(*item) for item in related),
+            related=tuple(item for item in places if _is_place(item.site)),
             fix=fix,
             structure=structure if isinstance(structure, str) else ".".join(map(str, structure)),
             subject=subject,
@@ -120,7 +140,7 @@ class Context:
 
     def _place(self, at: Place, path: str) -> tuple[str, Span]:
         if isinstance(at, Site):
-            return at.path, self._line_span(at)
+            return at.path, self.line_span(at)
         if not path:
             raise ValueError("a place without a path")
         if isinstance(at, Span):
@@ -131,11 +151,17 @@ class Context:
             return path, Span(key.line, key.column, *behind)
         return path, at.span
 
-    def _line_span(self, site: Site) -> Span:
+    def line_span(self, site: Site) -> Span:
+        """A whole line, less the blanks around it."""
         lines = self.lines(site.path)
         text = lines[site.line - 1] if 0 < site.line <= len(lines) else ""
         start = len(text) - len(text.lstrip()) + 1
         return Span(max(site.line, 1), start, max(site.line, 1), max(len(text.rstrip()) + 1, start))
+
+
+def _is_place(site: Site) -> bool:
+    """Whether a site is in a file; the built-in launch contract has none."""
+    return not site.path.startswith("<")
 
 
 def paths_matching(paths: Iterable[str], patterns: Iterable[str]) -> Iterator[str]:

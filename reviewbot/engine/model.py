@@ -81,6 +81,20 @@ class Rule:
 
     ``name`` is the fault in kebab case, so that it reads after "ignore"; ``needs`` says what it reads (``documents``, ``bench``, ``runs``,
     ``change``), so that a selection of cheap rules does not pay for traces. ``guess`` marks a heuristic, which is a note always.
+
+    ``scope`` says what one finding depends on, so that the engine can check parts by themselves, in several processes, and keep what it
+    found for parts that have not changed:
+
+    - ``run``: the findings of a set of runs are the union of the findings of each run alone, in the order of the runs; the engine unites
+      those of the same place and subject, with their points and related places. Such a rule reads ``context.runs``,
+      ``context.settings`` and files or folders of ``context.tree`` by name, which are remembered; ``context.bench``,
+      ``context.documents``, ``context.tree.paths()`` and the change are not there for it. Where it needs ``change`` too, it is asked once
+      more against a base, with all of the context but ``runs``, about what the change brings and no run uses.
+    - ``document``: the findings of a set of documents are the union of the findings of each document alone. Such a rule asks
+      ``context.documents`` for paths of a kind and for these documents, reads ``context.settings``, and nothing else.
+    - ``all``: anything else. A rule that looks at ``effects``, ``servers``, ``clients``, ``text``, ``recipe``, ``cluster`` or ``extra``
+      of every run here pays for tracing them all once more, in one process, whenever it runs: such a rule should be of scope ``run``.
+      What ``reviewbot.runs.lazy.AT_HAND`` names costs nothing.
     """
 
     name: str
@@ -88,3 +102,4 @@ class Rule:
     needs: frozenset[str] = field(default_factory=lambda: frozenset({"runs"}))
     guess: bool = False
     ignorable: bool = True
+    scope: str = "all"

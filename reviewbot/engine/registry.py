@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 HEADINGS = ("What", "Why", "Example", "Instead", "Fix")
 REQUIRED_HEADINGS = HEADINGS[:4]
 NEEDS = frozenset({"documents", "bench", "runs", "change"})
+# What a rule of a scope may need: a part that is checked by itself has nothing else to read.
+SCOPES = {"run": frozenset({"runs", "change"}), "document": frozenset({"documents"}), "all": NEEDS}
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 _HEADING = re.compile(rf"^(?:#+ )?({'|'.join(HEADINGS)}):?$")
@@ -115,6 +117,10 @@ def _rule_of(module: ModuleType, family: str) -> RuleModule:
         raise RegistryError(f"{where}: the module of {rule.name} must be named {rule.name.replace('-', '_')}")
     if not rule.needs <= NEEDS:
         raise RegistryError(f"{where}: unknown needs: {', '.join(sorted(rule.needs - NEEDS))}")
+    if rule.scope not in SCOPES:
+        raise RegistryError(f"{where}: the scope {rule.scope!r} is none of {', '.join(SCOPES)}")
+    if not rule.needs <= SCOPES[rule.scope]:
+        raise RegistryError(f"{where}: a rule of scope {rule.scope} cannot need {', '.join(sorted(rule.needs - SCOPES[rule.scope]))}")
     page = parse_page(module.__doc__)
     missing = [heading for heading in REQUIRED_HEADINGS if not page.sections.get(heading)]
     if missing or not page.title:

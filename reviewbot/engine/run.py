@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from reviewbot.documents.positions import Problem
 from reviewbot.engine.baseline import marked
+from reviewbot.engine.checks import Found
 from reviewbot.engine.context import Context, paths_matching
 from reviewbot.engine.fingerprint import order, with_fingerprints
 from reviewbot.engine.model import Finding, Level
+from reviewbot.engine.narrow import NarrowContext, RestContext, crash, findings_of
 from reviewbot.engine.own_rules import INTERNAL_ERROR, UNPARSABLE_FILE
 from reviewbot.engine.registry import RuleModule
 from reviewbot.engine.suppress import MARK, SUFFIXES, Directive, directives, python_comments, suppress
@@ -26,7 +26,8 @@ Progress = Callable[[str, int, int], None]  # what is being done, how far, of ho
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a check found. ``incomplete`` where a file could not be read or a rule crashed; ``ignored`` counts those hidden by comments."""
+    """What a check found. ``incomplete`` where a file could not be read, a launcher not be followed, or a rule crashed;
+    ``ignored`` counts those hidden by comments."""
 
     findings: tuple[Finding, ...]
     incomplete: bool
@@ -50,21 +51,25 @@ def check(
     chosen = [module for module in rules if context.settings.levels.get(module.name) != "off"]
     names = {module.name for module in chosen}
     collected: list[Finding] = []
-    broken = _prepare(context, chosen, debug, progress)
+    found, broken = _prepare(context, chosen, debug, progress)
     collected.extend(broken.values())
     for number, module in enumerate(chosen):
         progress(f"rule {module.name}", number, len(chosen))
         if not module.rule.needs & broken.keys() and not (module.rule.needs & {"runs"} and "bench" in broken):
-            collected.extend(_run_rule(context, module, debug))
+            parts = found is not None and module.rule.scope != "all"
+            collected.extend(found.findings.get(module.name, ()) if found is not None and parts else _run_rule(context, module, debug))
+            if module.rule.scope == "run" and "change" in module.rule.needs and context.changed:
+                rest = RestContext(context)
+                collected.extend(findings_of([module], rest, debug)[0].get(module.name, ()))
     unread = False
     if UNPARSABLE_FILE.name in names:
         progress("reading documents", 0, 0)
         try:
-            problems, unread = _problems(context)
+            problems, unread = _problems(context, found)
             collected.extend(problems)
         except Exception as error:
-            collected.append(_crash("reading the documents", error, debug))
-    findings = _merged(_levelled(context, known, collected))
+            collected.append(crash("reading the documents", error, debug))
+    findings = merged(_levelled(context, known, collected))
     if context.settings.exclude:
         excluded = set(paths_matching({finding.path for finding in findings}, context.settings.exclude))
         findings = [finding for finding in findings if finding.path not in excluded]
@@ -72,7 +77,7 @@ def check(
     rule_table = {name: module.rule for name, module in known.items()}
     result = suppress(marked_findings, _directives(context), rule_table, names.__contains__)
     about = [finding for finding in _levelled(context, known, result.about) if finding.rule in names]
-    incomplete = unread or any(finding.rule == INTERNAL_ERROR.name for finding in collected)
+    incomplete = unread or context.unfollowed or any(finding.rule == INTERNAL_ERROR.name for finding in collected)
     final = sorted([*result.kept, *with_fingerprints(about, renames)], key=order)
     return Result(tuple(final), incomplete, len(result.ignored), len(chosen))
 
@@ -82,48 +87,53 @@ def against(result: Result, base: Iterable[Finding]) -> Result:
     return replace(result, findings=marked(result.findings, Counter(finding.fingerprint for finding in base)))
 
 
-def _prepare(context: Context, chosen: list[RuleModule], debug: bool, progress: Progress) -> dict[str, Finding]:
-    """Make what the rules need, so that a crash there is told once and not by every rule."""
+def _prepare(
+    context: Context, chosen: list[RuleModule], debug: bool, progress: Progress
+) -> tuple[Found | None, dict[str, Finding]]:
+    """Make what the rules need, so that a crash there is told once and not by every rule; and what rules of a narrow scope find, where the
+    context has something that checks part by part."""
     needs = frozenset().union(*(module.rule.needs for module in chosen)) if chosen else frozenset()
+    run_rules = [module for module in chosen if module.rule.scope == "run" and module.check is not None]
+    document_rules = [module for module in chosen if module.rule.scope == "document" and module.check is not None]
+    problems = any(module.name == UNPARSABLE_FILE.name for module in chosen)
     broken: dict[str, Finding] = {}
-    for need, wanted in (("bench", needs & {"bench", "runs"}), ("runs", needs & {"runs"})):
-        if not wanted or broken:
-            continue
-        progress("reading the repository" if need == "bench" else "tracing", 0, 0)
+    if needs & {"bench", "runs"}:
+        progress("reading the repository", 0, 0)
         try:
-            getattr(context, need)
+            _ = context.bench
         except Exception as error:
-            broken[need] = _crash(f"reading the {need} of the repository", error, debug)
-    return broken
+            broken["bench"] = crash("reading the bench of the repository", error, debug)
+    found: Found | None = None
+    if "runs" in needs and not broken:
+        progress("tracing", 0, 0)
+        try:
+            if context.checks is not None:
+                found = context.checks.check(context, run_rules, document_rules, problems, debug)
+            else:
+                _ = context.runs
+        except Exception as error:
+            broken["runs"] = crash("reading the runs of the repository", error, debug)
+    if found is None and context.checks is not None and (document_rules or problems):
+        found = context.checks.check(context, None, document_rules, problems, debug)
+    return found, broken
 
 
 def _run_rule(context: Context, module: RuleModule, debug: bool) -> list[Finding]:
+    if module.rule.scope != "run":
+        return findings_of([module], context, debug)[0].get(module.name, [])
     found: list[Finding] = []
-    if module.check is None:
-        return found
-    try:
-        found.extend(module.check(context))
-    except Exception as error:
-        found.append(_crash(f"the rule {module.name}", error, debug))
+    for run in context.runs:
+        found.extend(findings_of([module], NarrowContext(context, run), debug)[0].get(module.name, ()))
     return found
 
 
-def _crash(what: str, error: Exception, debug: bool) -> Finding:
-    if debug:
-        traceback.print_exception(type(error), error, error.__traceback__, file=sys.stderr)
-    said = " ".join(str(error).split())[:300]
-    return Finding(
-        INTERNAL_ERROR.name, INTERNAL_ERROR.level, ".", 1, 1, 1, 1, f"{what} crashed: {type(error).__name__}{': ' + said if said else ''}",
-        "run again with --debug to see where", subject=what,
-    )  # fmt: skip
-
-
-def _problems(context: Context) -> tuple[list[Finding], bool]:
+def _problems(context: Context, checked: Found | None) -> tuple[list[Finding], bool]:
     """Findings about files that cannot be read as what they are, and whether of one nothing at all could be read."""
     found: list[Finding] = []
     unread = False
     seen: set[tuple[str, Problem]] = set()
-    for path, problem in context.documents.problems():
+    problems = context.documents.problems() if checked is None else [*checked.problems, *context.documents.known_problems()]
+    for path, problem in problems:
         reading = problem.fatal or problem.code.endswith("-syntax") or problem.code in _READING
         if reading and (path, problem) not in seen:
             seen.add((path, problem))
@@ -147,7 +157,7 @@ def _levelled(context: Context, known: Mapping[str, RuleModule], findings: Itera
             yield finding
 
 
-def _merged(findings: Iterable[Finding]) -> list[Finding]:
+def merged(findings: Iterable[Finding]) -> list[Finding]:
     """One cause, one finding: those of the same rule, place and subject are united, with all their points and related places."""
     merged: dict[tuple[object, ...], Finding] = {}
     for finding in findings:

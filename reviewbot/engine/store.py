@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -55,10 +55,23 @@ class DocumentStore:
             self.yaml(path)
         for path in self.paths("shell"):
             self.shell(path)
+        yield from self.known_problems()
+
+    def known_problems(self) -> Iterator[tuple[str, Problem]]:
+        """The problems of the documents that were asked for until now."""
         yield from list(self._unread.items())
         for (_, path), document in list(self._documents.items()):
             for problem in document.problems:
                 yield path, problem
+
+    def problems_of(self, path: str) -> Iterator[Problem]:
+        """Those of one file, in whatever language it was asked for until now."""
+        if path in self._unread:
+            yield self._unread[path]
+        for language in ("yaml", "shell", "python"):
+            document = self._documents.get((language, path))
+            if document is not None:
+                yield from document.problems
 
     @cached_property
     def _bench(self) -> Any:

@@ -20,6 +20,7 @@ from reviewbot.engine.registry import nearest
 MARK = b"reviewbot:"
 SUFFIXES = (".yaml", ".yml", ".sh", ".bash", ".py")
 
+_BLOCK = 200  # lines of a comment block that a directive in it covers
 _DIRECTIVE = re.compile(r"#\s*reviewbot:\s*(ignore(?:-file)?)(?![\w-])\s*(?:\[([^\]]*)\])?[ \t]*(.*?)\s*\Z")
 
 
@@ -90,7 +91,8 @@ def suppress(
     comments = tuple(comments)
     for comment in comments:
         for name in comment.rules:
-            by_place.setdefault((comment.path, comment.target, name), []).append((comment, name))
+            for line in _lines(comment):
+                by_place.setdefault((comment.path, line, name), []).append((comment, name))
     used: set[tuple[Directive, str]] = set()
     kept, ignored = [], []
     for finding in findings:
@@ -103,6 +105,13 @@ def suppress(
             kept.append(finding)
     about = tuple(finding for comment in comments for finding in _about(comment, used, known, ran))
     return Suppression(tuple(kept), tuple(ignored), about)
+
+
+def _lines(comment: Directive) -> Iterable[int | None]:
+    """The lines that a directive is for: the target, and the comment block above it, since findings about comments stand there."""
+    if comment.target is None:
+        return (None,)
+    return (*range(comment.line, min(comment.target, comment.line + _BLOCK)), comment.target)
 
 
 def _about(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from reviewbot.bench.model import Job
-from reviewbot.git import GitError
+from reviewbot.git import GitError, Repository
 from reviewbot.runs.build import build_run
 from reviewbot.runs.model import Run
 from reviewbot.trace.memo import TraceCache
 from reviewbot.trace.settings import TraceSettings
-from reviewbot.trace.trace import Given, Upstream
+from reviewbot.trace.trace import Given, ParseCache, Upstream
 from reviewbot.trace.values import Hole
 from reviewbot.tree import Tree, TreeError, open_tree
 
@@ -24,22 +24,51 @@ KNOWN_HELPERS: Mapping[str, tuple[str, ...]] = {
 
 
 class Collector:
-    """Makes runs for jobs of one bench; keeps what jobs share (parsed scripts, traces, upstream trees)."""
+    """Makes runs for jobs of one tree; keeps what jobs share (parsed scripts, traces, upstream trees).
 
-    def __init__(self, tree: Tree, upstreams: Mapping[str, str] | None = None, opaque_helpers: Mapping[str, tuple[str, ...]] | None = None) -> None:
+    ``upstreams`` maps ``OWNER/NAME`` to a local clone whose files a checkout shows; without one they are unknown. ``parses`` shares parsed
+    scripts with other collectors.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        upstreams: Mapping[str, str] | None = None,
+        opaque_helpers: Mapping[str, tuple[str, ...]] | None = None,
+        parses: ParseCache | None = None,
+    ) -> None:
         self._tree = tree
         helpers = {path.rpartition("/")[2]: keys for path, keys in (opaque_helpers or {}).items()}
         self._helpers = {**KNOWN_HELPERS, **helpers}
+        self._clones = dict(sorted((upstreams or {}).items()))
+        self._identity: str | None = None
         settings = TraceSettings(opaque=frozenset(self._helpers))
-        self.traces = TraceCache(settings, _Upstreams(upstreams or {}))
+        self.traces = TraceCache(settings, _Upstreams(self._clones), parses=parses or ParseCache())
+
+    @property
+    def identity(self) -> str:
+        """Tells apart collectors that would make other runs of the same job and files: helpers, and what the clones hold."""
+        if self._identity is None:
+            clones = {name: _commits(path) for name, path in self._clones.items()}
+            self._identity = repr((sorted(self._helpers.items()), clones))
+        return self._identity
 
     def run(self, job: Job) -> Run:
         """The run of one job."""
+        return self.run_and_files(job)[0]
+
+    def run_and_files(self, job: Job) -> tuple[Run, frozenset[str], bool]:
+        """The run of one job, the paths of the tree that it depends on (a folder whose names were listed ends with ``/``), and whether it
+        depends on nothing else: not on the time that there was."""
         environment: dict[str, Given] = dict(job.environment)
         for name in job.unknown:
             environment[name] = Hole(f"${name}", None, nonempty=True)
         trace = self.traces.trace(job.script, job.site.path, job.site.line - 1, environment, self._tree)
-        return build_run(job, trace, self._helpers)
+        return build_run(job, trace, self._helpers), trace.files_read, self.traces.in_time
+
+    def forget(self) -> None:
+        """Lets go of traces, which take much memory."""
+        self.traces.forget()
 
 
 def build_runs(
@@ -50,19 +79,23 @@ def build_runs(
     progress: Progress = lambda what, done, total: None,
     **_options: object,
 ) -> tuple[Run, ...]:
-    """The runs of all jobs of ``bench``, in the order of its points.
-
-    ``upstreams`` maps ``OWNER/NAME`` to a local clone whose files a checkout shows; without one they are unknown.
-    """
-    jobs: Iterable[Job] = bench.jobs()
+    """The runs of all jobs of ``bench``, in the order of its points, with all that they have. See ``Collector`` for the options."""
     collector = Collector(bench.tree, upstreams, opaque_helpers)
-    jobs = list(jobs)
+    jobs: list[Job] = list(bench.jobs())
     runs: list[Run] = []
     for number, job in enumerate(jobs):
         if not number % 50:
             progress("tracing points", number, len(jobs))
         runs.append(collector.run(job))
     return tuple(runs)
+
+
+def _commits(clone: str) -> str:
+    """A digest of everything that a name can stand for in a clone."""
+    try:
+        return Repository.find(clone).refs_digest()
+    except GitError as error:
+        return error.code
 
 
 class _Upstreams(Mapping[str, Upstream]):

@@ -509,11 +509,12 @@ def _unset(sh: Evaluator, argv: list[str], site: Site) -> int | None:
 def _set(sh: Evaluator, argv: list[str], site: Site) -> int | None:
     words = argv[1:]
     index = 0
-    long_names = {"errexit": "e", "nounset": "u", "noglob": "f", "xtrace": "x", "allexport": "a", "noexec": "n"}
+    long_names = {"errexit": "e", "nounset": "u", "noglob": "f", "xtrace": "x", "allexport": "a", "noexec": "n",
+                  "errtrace": "E"}
     while index < len(words):
         word = words[index]
         if word == "--":
-            sh.positional = list(words[index + 1:])
+            sh.positional, sh.unsure_positional = list(words[index + 1:]), sh.unsure
             return 0
         if word[:1] not in ("-", "+") or len(word) < 2:
             break
@@ -531,7 +532,7 @@ def _set(sh: Evaluator, argv: list[str], site: Site) -> int | None:
             else:
                 sh.options.discard(option)
     if index < len(words):
-        sh.positional = list(words[index:])
+        sh.positional, sh.unsure_positional = list(words[index:]), sh.unsure
     return 0
 
 
@@ -549,6 +550,10 @@ def _shopt(sh: Evaluator, argv: list[str], site: Site) -> int | None:
 
 def _shift(sh: Evaluator, argv: list[str], site: Site) -> int | None:
     count = int(argv[1]) if len(argv) > 1 and argv[1].isdigit() and len(argv[1]) < 9 else 1
+    if sh.unsure_positional and count > sh.first_unsure(sh.positional) < len(sh.positional):
+        sh.positional = [sh.hole("arguments", site)]
+        sh.mutations += 1
+        return None
     if count > len(sh.positional):
         return 1
     sh.positional = sh.positional[count:]
@@ -645,12 +650,17 @@ def _read(sh: Evaluator, argv: list[str], site: Site) -> int | None:
     if not raw:
         text = re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
     ifs = sh.separators()
+    unsure = not is_known(text) and sh.may_split(text)
+    sh.unsure_reads += unsure
     if array is not None:
-        sh.set_array(array, _split(text, ifs), site, not is_known(text))
+        sh.set_array(array, _split(text, ifs), site, unsure)
     elif not names:
         sh.assign("REPLY", text, site)
     else:
         pieces = _pieces(text, ifs, len(names))
+        if unsure and ifs and len(names) > 1:
+            first = sh.first_unsure(pieces[:len(names)])
+            pieces[first:] = [sh.hole(f"word {number} of {expand.unescape(text)[:40]}", site) for number in range(first + 1, len(names) + 1)]
         for index, name in enumerate(names):
             value = pieces[index] if index < len(pieces) else ""
             base, _, subscript = name.partition("[")
@@ -720,7 +730,7 @@ def _mapfile(sh: Evaluator, argv: list[str], site: Site) -> int | None:
         items = lines if strip else [line + delimiter for line in lines[:-1]] + lines[-1:]
     if limit:
         items = items[:limit]
-    sh.set_array(name, items, site, not is_known(text))
+    sh.set_array(name, items, site, sh.may_split(text))
     return 0
 
 

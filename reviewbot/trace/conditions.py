@@ -179,7 +179,12 @@ def binary(sh: Evaluator, op: str, left: str, right: str, number: Callable[[str]
         answer = (left < right if op == "<" else left > right) if is_known(left) and is_known(right) else None
     elif op == "-ef":
         one, other = sh.absolute(left), sh.absolute(right)
-        answer = True if one == other and sh.files.kind(one) in ("file", "dir") else None
+        kinds = (sh.files.kind(one), sh.files.kind(other))
+        answer = None
+        if kinds in (("file", "file"), ("dir", "dir"), ("file", "dir"), ("dir", "file")):
+            same = sh.files.real(one) == sh.files.real(other)
+            linked = sh.files.origin(one) is not None and sh.files.origin(one) == sh.files.origin(other)
+            answer = True if same else None if linked or kinds == ("dir", "dir") else False
         if "missing" in (sh.files.kind(one), sh.files.kind(other)):
             answer = False
     elif op in ("-nt", "-ot"):

@@ -119,6 +119,8 @@ class _Fields:
         """Unquoted expansion."""
         if not text:
             return
+        if not is_known(text) and self.sh.may_split(text):
+            self.sh.unsure = True
         ifs = self.ifs
         if ifs == " \t\n":
             if " " not in text and "\n" not in text and "\t" not in text:
@@ -186,8 +188,8 @@ def _fields(sh: Evaluator, parts: Sequence[Part], out: list[str]) -> None:
                 fields.present = True
             else:
                 text = part.text
-                if index == 0 and text.startswith("~"):
-                    text = tilde(sh, text)
+                if index == 0 and "~" in text:
+                    text = tilde(sh, text) if text[0] == "~" else _assigned_tilde(sh, text)
                 fields.plain(text)
         elif isinstance(part, Parameter):
             found = _set_variable(sh, part)
@@ -249,15 +251,17 @@ def is_list(part: Parameter) -> bool:
     if part.name in ("@", "*"):
         return True
     index = part.index
-    return index is not None and index.static in ("@", "*") and not part.indirect
+    return index is not None and index.text in ("@", "*") and not part.indirect
 
 
 def _star(part: Parameter) -> bool:
-    return part.name == "*" or (part.index is not None and part.index.static == "*")
+    return part.name == "*" or (part.index is not None and part.index.text == "*")
 
 
 def _list_fields(sh: Evaluator, part: Parameter, fields: _Fields) -> None:
     items = list_values(sh, part)
+    if part.op != ":" and unsure_list(sh, part):
+        sh.unsure = True
     if part.quoted and _star(part):
         fields.quoted(sh.joiner().join(items))
         return
@@ -311,6 +315,16 @@ def list_values(sh: Evaluator, part: Parameter) -> list[str]:
     return [operate(sh, part, item) for item in items]
 
 
+def unsure_list(sh: Evaluator, part: Parameter) -> bool:
+    """Whether nobody knows how many items a list has."""
+    if part.prefix:
+        return False
+    if part.name in ("@", "*"):
+        return sh.unsure_positional and any(map(sh.may_split, sh.positional))
+    slot = sh.slot(part.name)
+    return isinstance(slot, Array) and slot.open
+
+
 def argument_list(sh: Evaluator, part: Parameter) -> list[str]:
     """The word of ``${a[@]+word}`` as arguments."""
     if part.argument is None:
@@ -327,6 +341,13 @@ def _list_slice(sh: Evaluator, part: Parameter, items: list[str], start: int) ->
         return items
     if start:  # positional parameters count from 1, and 0 is the script
         items = [sh.name, *items]
+    if unsure_list(sh, part) and (offset < 0 or size is None or offset + size > sh.first_unsure(items)):
+        sh.unsure = True
+        first = sh.first_unsure(items)
+        if size is None and 0 <= offset <= first:
+            return items[offset:]
+        sure = items[offset:first] if 0 <= offset <= first else []
+        return [*sure, sh.hole(f"items of {part.name}", sh.site(part.line))]
     if offset < 0:
         offset += len(items)
         if offset < 0:
@@ -364,6 +385,17 @@ def _set_variable(sh: Evaluator, part: Parameter) -> str | None:
     if found.site is None:
         sh.context.reads.add(part.name)
     return found.value
+
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+def _assigned_tilde(sh: Evaluator, value: str) -> str:
+    """``NAME=~/x:~/y`` as an argument: tildes are expanded as in an assignment."""
+    found = _ASSIGNMENT.match(value)
+    if found is None:
+        return value
+    return found.group() + ":".join(tilde(sh, piece) if piece[:1] == "~" else piece for piece in value[found.end():].split(":"))
 
 
 def text(sh: Evaluator, word: Word) -> str:
@@ -445,7 +477,7 @@ def parameter(sh: Evaluator, part: Parameter) -> str:
     name, op = part.name, part.op
     index = None
     if part.index is not None:
-        if part.length and part.index.static in ("@", "*"):
+        if part.length and part.index.text in ("@", "*"):
             slot = sh.slot(name)
             if isinstance(slot, Array) and slot.open:
                 return sh.hole(f"number of items of {name}", sh.site(part.line), nonempty=True, numeric=True)
@@ -648,7 +680,7 @@ def glob(sh: Evaluator, wanted: str, plain: str) -> list[str]:
                 path = sh.absolute(directory + "/" + only) if only else directory
                 kind = sh.files.kind(path)
                 if kind == "unknown" and last:
-                    return [sh.hole(f"files matching {plain}", sh.site_now)]
+                    return _files_matching(sh, plain)
                 if kind in ("file", "dir") or (kind == "unknown" and not last):
                     following.append((f"{shown}{only}" + ("" if last else "/"), path))
                 continue
@@ -657,7 +689,7 @@ def glob(sh: Evaluator, wanted: str, plain: str) -> list[str]:
                 continue
             names = sh.files.list(directory)
             if names is None:
-                return [sh.hole(f"files matching {plain}", sh.site_now)]
+                return _files_matching(sh, plain)
             for name in names:
                 if name.startswith(".") and not component.startswith((".", "\\.")) and "dotglob" not in sh.options:
                     continue
@@ -671,6 +703,11 @@ def glob(sh: Evaluator, wanted: str, plain: str) -> list[str]:
     if found:
         return sorted(shown for shown, _ in found)
     return [] if "nullglob" in sh.options else [plain]
+
+
+def _files_matching(sh: Evaluator, plain: str) -> list[str]:
+    sh.unsure = True
+    return [sh.hole(f"files matching {plain}", sh.site_now)]
 
 
 def heredoc(sh: Evaluator, word: Word, first: int) -> tuple[str, tuple[int, ...]]:

@@ -331,6 +331,35 @@ class VirtualFiles:
         self._clear(path)
         self._put(path, _Directory((_UNKNOWN if tree is None else _TreeBase(tree, False, f"{tree.name}:"),)))
 
+    def checkout(self, path: str, tree: Tree | None, force: bool = False) -> None:
+        path = self._real(path)
+        here = _entry(self._maps, path)
+        bases = here.bases if isinstance(here, _Directory) else ()
+        old = bases[-1].tree if bases and isinstance(bases[-1], _TreeBase) else None
+        kept: dict[str, _Entry] = {}
+        directories: list[str] = []
+        start = path + "/"
+        for key in {key for entries in self._maps for key in entries if key.startswith(start)}:
+            entry = _entry(self._maps, key)
+            if key.startswith(start + ".git") and key[len(start) + 4 :][:1] in ("", "/"):
+                continue
+            if isinstance(entry, (_File, _Forgotten)):
+                kept[key] = entry
+            elif isinstance(entry, _Directory):
+                directories.append(key)
+                for below, kind in (self.walk(key) or ()) if entry.bases else ():
+                    file = self._file(self._maps, below) if kind == "file" else None
+                    if file is not None:
+                        kept.setdefault(below, file)
+        kept = {key: entry for key, entry in kept.items() if _survives(key[len(start) :], entry, old, tree, force)}
+        self.mount(path, tree)
+        for directory in sorted(directories):
+            if self._kind(self._maps, directory) == "missing" and (old is None or not old.is_dir(directory[len(start) :])):
+                self.make_directory(directory)
+        for key in sorted(kept):
+            self._parents(key)
+            self._put(key, kept[key])
+
     def alias(self, path: str, target: str) -> None:
         target = self._real(target)
         if path != target and len(self._aliases) < _MAX_ALIASES and not target.startswith(path + "/"):
@@ -539,6 +568,21 @@ def _entry(maps: tuple[dict[str, _Entry], ...], path: str) -> _Entry | None:
         if entry is not None:
             return None if entry is _ABSENT else entry
     return None
+
+
+def _survives(path: str, entry: _Entry, old: Tree | None, new: Tree | None, force: bool) -> bool:
+    """Whether a file of a clone stays as it is when another ref (``new``) is checked out: an untracked one does, and a changed one that
+    both refs have alike (unless by ``force``). Files of a clone that nobody has seen may be tracked."""
+    if isinstance(entry, _File) and entry.base is not None and entry.base.tree is old and entry.path == path:
+        return False  # the old ref's own file
+    if new is None or old is None:
+        return not force and new is None
+    try:
+        if not new.is_file(path):
+            return not old.is_file(path)
+        return not force and old.is_file(path) and old.read(path) == new.read(path)
+    except TreeError:
+        return False
 
 
 def _same(a: _Entry | None, b: _Entry | None) -> bool:

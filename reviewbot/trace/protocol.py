@@ -100,6 +100,10 @@ class FileSystem(Protocol):
         """Put a tree at ``path``, over what is there; ``None`` is an opaque clone whose files nobody knows."""
         ...
 
+    def checkout(self, path: str, tree: Tree | None, force: bool = False) -> None:
+        """Put another ref's tree at a clone: untracked files stay, and without ``force`` changes to files that both refs have alike."""
+        ...
+
     def alias(self, path: str, target: str) -> None:
         """Make ``path`` show what ``target`` shows, both ways (a container mount, a symbolic link to a directory)."""
         ...
@@ -178,9 +182,9 @@ class Shell(Protocol):
         """The files of a repository at a ref, where a local clone of it was named."""
         ...
 
-    def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str] | None = None,
+    def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str | None] | None = None,
             background: bool = False, cwd: str | None = None) -> Outcome:
-        """Run a command by its words (``xargs``, ``find -exec``, ``env``, ``timeout``, ``nohup``, ``sudo``): a registered command, a
+        """Variables of ``environment`` are added, those that are ``None`` taken away. Run a command by its words (``xargs``, ``find -exec``, ``env``, ``timeout``, ``nohup``, ``sudo``): a registered command, a
         script of
         the tree, or an unknown program. Shell functions and builtins that change state are not found this way."""
         ...

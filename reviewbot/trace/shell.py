@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -149,6 +150,9 @@ class Evaluator:
         self.background = False
         self.detached = False
         self.interactive_status = False
+        self.unsure = False  # the words just expanded may be more or fewer than they seem
+        self.unsure_positional = False  # the positional parameters come from such words
+        self.unsure_reads = 0  # how often ``read`` got a text that may be several lines
         self._counts: dict[tuple[object, ...], int] = {}
         self._export_cache: Environment | None = None
         self._temporaries = 0
@@ -266,6 +270,21 @@ class Evaluator:
             return self.hole(f"value of {label}", self.site(line), nonempty=nonempty)
         return self.hole(f"value of {label}", self.site(line), nonempty=nonempty, choices=unique)
 
+    def may_split(self, value: str) -> bool:
+        """Whether a value holds unknown text that may be several words or lines, or none. Numbers and texts of a known form are one word."""
+        return not is_known(value) and any(self._splits(self.holes.of(char)) for char in HOLE.findall(value))
+
+    def _splits(self, hole: Hole) -> bool:
+        if hole.numeric or (hole.witness is not None and hole.nonempty):
+            return False
+        if hole.choices is None:
+            return True
+        return any(self.may_split(choice) or not choice or any(char in choice for char in " \t\n") for choice in hole.choices)
+
+    def first_unsure(self, values: Sequence[str]) -> int:
+        """The index from which nobody knows which word is which."""
+        return next((number for number, value in enumerate(values) if self.may_split(value)), len(values))
+
     def settled(self, value: str, line: int) -> str:
         """An unquoted value: forks where its choices make different numbers of words."""
         if is_known(value):
@@ -349,10 +368,17 @@ class Evaluator:
         number = self._subscript(index)
         if number is None:
             return self.hole(f"{name}[...]", self.site_now) if array.items else None
-        if number < 0:
+        if array.open:
+            behind = [key for key, value in array.items.items() if self.may_split(value)]
+            if number < 0:
+                keys = list(array.items)
+                if behind and len(keys) + number >= 0 and keys[number] >= behind[-1]:  # type: ignore[operator]
+                    return array.items[keys[number]]
+                return self.hole(f"{name}[{number}]", self.site_now)
+            if number not in array.items or (behind and number > behind[0]):  # type: ignore[operator]
+                return self.hole(f"{name}[{number}]", self.site_now)
+        elif number < 0:
             number += 1 + max((key for key in array.items if isinstance(key, int)), default=-1)
-        if array.open and number not in array.items:
-            return self.hole(f"{name}[{number}]", self.site_now)
         return array.items.get(number)
 
     def _subscript(self, index: str) -> int | None:
@@ -382,6 +408,8 @@ class Evaluator:
             number = int(name[:9])
             if number == 0:
                 return self.name
+            if self.unsure_positional and number - 1 > self.first_unsure(self.positional):
+                return self.hole(f"${name}", self.site_now)
             return self.positional[number - 1] if number <= len(self.positional) else None
         if len(name) == 1 and not name.isalpha():
             return self._special_character(name)
@@ -417,7 +445,7 @@ class Evaluator:
         if name == "?":
             return self._status_text(self.status)
         if name == "#":
-            return str(len(self.positional))
+            return self.count_positional()
         if name == "$":
             return self._constant("$")
         if name == "!":
@@ -427,6 +455,11 @@ class Evaluator:
         if name in ("@", "*"):
             return (self.joiner() if name == "*" else " ").join(self.positional) if self.positional else None
         return ""
+
+    def count_positional(self) -> str:
+        if self.unsure_positional and any(map(self.may_split, self.positional)):
+            return self.hole("number of arguments", self.site_now, nonempty=True, numeric=True)
+        return str(len(self.positional))
 
     def separators(self) -> str:
         found = self.variables.get("IFS")
@@ -745,13 +778,14 @@ class Evaluator:
                 self.positional.copy(),
             self.name, self.cwd, self.options.copy(), self.traps.copy(), self.fds, self.directories.copy(), self.integers, self.readonly,
             self.place, self.line, self.ignoring, self.loops, self.depth, self.inside, self.detached, self.last_pid, self.background,
-            self.scripts, self._export_cache, self.marked,
+            self.scripts, self._export_cache, self.marked, self.unsure_positional,
         )
 
     def _set_state(self, state: tuple[Any, ...], copy: bool = False) -> None:
         (self.variables, self.functions, self.frames, self.calls, self.positional, self.name, self.cwd, self.options, self.traps, self.fds,
          self.directories, self.integers, self.readonly, self.place, self.line, self.ignoring, self.loops, self.depth, self.inside,
-         self.detached, self.last_pid, self.background, self.scripts, self._export_cache, self.marked) = state
+         self.detached, self.last_pid, self.background, self.scripts, self._export_cache, self.marked,
+         self.unsure_positional) = state
         if copy:
             self.variables = self.variables.copy()
             self.functions = self.functions.copy()
@@ -780,7 +814,8 @@ class Evaluator:
     def subshell(self, run: Callable[[], None]) -> None:
         """Runs something whose changes to the shell are lost; ``exit`` ends only it."""
         state = self._state()
-        self.traps = {}
+        unsure = self.unsure
+        self.traps = {"ERR": self.traps["ERR"]} if "E" in self.options and "ERR" in self.traps else {}
         try:
             try:
                 run()
@@ -797,6 +832,7 @@ class Evaluator:
             status = self.status
             self._set_state(state)
             self.status = status
+            self.unsure = unsure
 
     def run_exit_trap(self) -> None:
         text = self.traps.pop("EXIT", "") or self.traps.pop("0", "")
@@ -891,8 +927,21 @@ class Evaluator:
 
     def check_errexit(self, line: int) -> None:
         """``set -e`` after a command."""
-        if self.status and "e" in self.options and not self.ignoring:
-            raise Exit(self.status, self.site(line))
+        if self.status and not self.ignoring:
+            if "ERR" in self.traps:
+                self.run_error_trap(line)
+            if "e" in self.options:
+                raise Exit(self.status, self.site(line))
+
+    def run_error_trap(self, line: int) -> None:
+        """``trap ... ERR`` after a command that failed where ``set -e`` would end the script."""
+        text = self.traps.pop("ERR")
+        status, pipe_status = self.status, self.pipe_status
+        try:
+            self.run_here(text, self.site(line))
+        finally:
+            self.traps.setdefault("ERR", text)
+        self.status, self.pipe_status = status, pipe_status
 
     def _simple(self, node: Simple) -> None:
         line = node.line
@@ -912,6 +961,7 @@ class Evaluator:
             if self.status:
                 self.check_errexit(node.line)
             return
+        self.unsure = False
         fixed = _FIXED.get(id(node))
         argv = list(fixed[1]) if fixed is not None and fixed[0] is node else self._words(node)
         if not argv:
@@ -928,8 +978,8 @@ class Evaluator:
             self._redirected(node.redirects, lambda: self.call(argv, line))
         else:
             self.call(argv, line)
-        if self.status and "e" in self.options and not self.ignoring:
-            raise Exit(self.status, self.site(node.line))
+        if self.status:
+            self.check_errexit(line)
 
     def _words(self, node: Simple) -> list[str]:
         argv = expand.words(self, node.words, node.line)
@@ -1002,8 +1052,10 @@ class Evaluator:
                 for value in expand.words(self, (word,), -1):
                     items[value] = ""
             else:
-                for value in expand.words(self, (word,), -1):
-                    unknown = unknown or (not is_known(value) and any(getattr(part, "quoted", True) is False for part in word.parts))
+                self.unsure = False
+                values = expand.words(self, (word,), -1)
+                unknown = unknown or self.unsure
+                for value in values:
                     items[position] = value if isinstance(value, Located) else Located(value, where)
                     position += 1
         if not associative and any(subscript is not None for subscript, _ in item.array):
@@ -1072,11 +1124,13 @@ class Evaluator:
             return
         self._nest()
         positional, place, line = self.positional, self.place, self.line
+        outer_unsure, self.unsure_positional = self.unsure_positional, self.unsure
         self.positional = list(argv[1:])
         self.frames.append({})
         self.calls.append((function.name, site, place.shown or self.name))
         self.place = function.place
         loops, self.loops = self.loops, 0
+        error_trap = None if "E" in self.options else self.traps.pop("ERR", None)
         try:
             self.execute(function.body)
         except Return as end:
@@ -1093,8 +1147,11 @@ class Evaluator:
                     variables[name] = old
                 if gone is not old and (_in_environment(gone) or _in_environment(old)):
                     self._export_cache = None
+            if error_trap is not None:
+                self.traps.setdefault("ERR", error_trap)
             self.calls.pop()
             self.positional, self.place, self.line, self.loops = positional, place, line, loops
+            self.unsure_positional = outer_unsure
             self.depth -= 1
 
     def external(self, argv: Sequence[str], site: Site) -> None:
@@ -1184,7 +1241,7 @@ class Evaluator:
         words = list(argv[1:])
         options: set[str] = set()
         text: str | None = None
-        command = False
+        command = reading = False
         while words and words[0][:1] in ("-", "+") and len(words[0]) > 1:
             word = words.pop(0)
             if word == "--":
@@ -1194,7 +1251,9 @@ class Evaluator:
                     words.pop(0)
                 continue
             for letter in word[1:]:
-                if letter == "c":
+                if letter == "s":
+                    reading = True
+                elif letter == "c":
                     command = True
                 elif letter == "o" and words:
                     options.add(words.pop(0))
@@ -1208,7 +1267,7 @@ class Evaluator:
             if not is_known(text) and self.alternatives(text) is None and HOLE.sub("", text).strip() == "":
                 return self._program(argv, site)
             return self.run_text(text, site, arguments=words, name=name, options=options)
-        if words and words[0] != "-s":
+        if words and not reading:
             path = self.absolute(words[0])
             if self.files.kind(path) == "missing":
                 self.missing(words[0], argv[0], site)
@@ -1218,7 +1277,7 @@ class Evaluator:
             return self.run_script(path, words[1:], site, options=options, shown=words[0], argv=argv)
         source = self.fds.get(0)
         if isinstance(source, Source) and is_known(source.text):
-            return self.run_text(source.rest(), site, arguments=words[1:], options=options)
+            return self.run_text(source.rest(), site, arguments=words, options=options)
         return self._program(argv, site)
 
     def run_text(self, text: str, site: Site, *, arguments: Sequence[str] = (), stdin: str | None = None, name: str = "bash",
@@ -1260,6 +1319,7 @@ class Evaluator:
             self.frames = []
             self.calls = []
             self.positional = list(arguments)
+            self.unsure_positional = self.unsure
             self.name = name
             self.options = set(options or ())
             self.directories = []
@@ -1282,7 +1342,7 @@ class Evaluator:
             site = place.fixed or Site(place.path, problem.span.line + place.offset)
             self.effects.append(Limit(problem.message, site))
 
-    def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str] | None = None,
+    def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str | None] | None = None,
             background: bool = False, cwd: str | None = None) -> Outcome:
         """See ``protocol.Shell.run``."""
         if not argv:
@@ -1300,7 +1360,10 @@ class Evaluator:
                 self.cwd = cwd
             self.background = self.background or background
             for name, value in (environment or {}).items():
-                self.assign(name, value, site, exported=True, record=False)
+                if value is None:
+                    self.unset(name)
+                else:
+                    self.assign(name, value, site, exported=True, record=False)
             simple = self.context.builtins.get(argv[0])
             if simple is not None and argv[0] in _PURE_BUILTINS:
                 result.append(Outcome(simple(self, list(argv), site)))
@@ -1515,7 +1578,14 @@ class Evaluator:
                 self.fds = fds
                 self.execute(part)
 
-            self.subshell(run)
+            if number == last and "lastpipe" in self.options:
+                fds = self.fds
+                try:
+                    run()
+                finally:
+                    self.fds = fds
+            else:
+                self.subshell(run)
             statuses.append(self.status)
             reasons.append(self.why)
         self.pipe_status = tuple(statuses)
@@ -1646,7 +1716,9 @@ class Evaluator:
 
     def _for_words(self, node: For) -> None:
         self.line = node.line
+        self.unsure = node.words is None and self.unsure_positional
         values = list(self.positional) if node.words is None else expand.words(self, node.words, node.line)
+        unsure = self.unsure
         if not values:
             self.status = 0
         site = self.site(node.line)
@@ -1665,9 +1737,63 @@ class Evaluator:
                 except Continue as end:
                     if end.levels > 1 and self.loops > 1:
                         raise Continue(end.levels - 1) from None
+                if unsure and self.may_split(value):
+                    self._once_more(node.body, node.line)
         finally:
             self.loops -= 1
             self.polling = polling
+
+    def _once_more(self, body: Block, line: int) -> None:
+        """After a round of a loop that may run any number of times: what another round would change is unknown behind the loop."""
+        start = len(self.effects)
+        before, marks, unsure_reads = self._freeze(), self._marks(), self.unsure_reads
+        self.arms += 1
+        try:
+            self.block(body)
+        except (Control, Fork, Bound):
+            pass  # what it did until then counts
+        finally:
+            self.arms -= 1
+        variables, positional, files = self.variables, self.positional, self.files.snapshot()
+        printed = [(sink, chunks, "".join(sink.chunks[len(chunks):])) for sink, chunks in before.buffers]
+        texts = {path: self._read_quietly(path) for path in self.files.changed(before.files, files) or ()}
+        self._thaw(before)
+        self._set_marks(marks)
+        self.unsure_reads = unsure_reads
+        del self.effects[start:]
+        for name, slot in variables.items():
+            here = self.variables.get(name)
+            if slot is not here and here is not None:
+                self._vary(name, here, slot, line)
+        if positional != self.positional:
+            self.positional, self.unsure_positional = [self.hole("arguments", self.site(line))], True
+        for path, text in texts.items():
+            if self._without_identity(text or "") != self._without_identity(self._read_quietly(path) or ""):
+                self.files.write(path, None)
+        for sink, _, text in printed:
+            if HOLE.sub("", text).strip():
+                sink.write(self.hole("output of further rounds", self.site(line)), None)
+
+    def _read_quietly(self, path: str) -> str | None:
+        content = self.files.read_text(path) if self.files.written(path) else None
+        return content.text if content is not None else None
+
+    def _vary(self, name: str, here: Slot, other: Slot, line: int) -> None:
+        """Makes a variable unknown that another round of a loop would change."""
+        if isinstance(here, Array) and isinstance(other, Array):
+            if here.items != other.items and len(here.items) != len(other.items):
+                self.variables[name] = replace(here, open=True)
+            return
+        if not isinstance(here, Variable) or not isinstance(other, Variable):
+            return
+        if self._without_identity(here.value) == self._without_identity(other.value):
+            return
+        numeric = all(re.fullmatch("-?[0-9]+", value) for value in (here.value, other.value))
+        nonempty = all(conditions.is_empty(self, value) is False for value in (here.value, other.value))
+        value = self.hole(f"value of {name}", self.site(line), nonempty=nonempty, numeric=numeric)
+        self.variables[name] = replace(here, value=value)
+        self._export_cache = None
+        self.mutations += 1
 
     def _arith_for(self, node: ArithFor) -> None:
         def number(expression: Any) -> int | None:
@@ -1713,6 +1839,7 @@ class Evaluator:
             while True:
                 self.tick(line)
                 mutations, effects, slept = self.mutations, len(self.effects), self.slept
+                unsure_reads = self.unsure_reads
                 files = self.files.snapshot()
                 answer = test()
                 if answer is None:
@@ -1738,6 +1865,8 @@ class Evaluator:
                 if step is not None:
                     step()
                 polling = self.slept > slept
+                if self.unsure_reads > unsure_reads:
+                    self._once_more(body, line)
                 if self.mutations == mutations and self.files.changed(files, self.files.snapshot()) == frozenset():
                     del self.effects[effects:]
                     self.assume(f"{self.written(line)}: the loop ends some day", self.site(line))
@@ -1945,10 +2074,13 @@ class Evaluator:
     def _again(self, start: int, before: _Frozen, marks: tuple[Any, ...], assumption: Assume, run: Callable[[], None]) -> None:
         """Runs an arm that was left where it entered a script, to its end."""
         self._thaw(before)
-        (self._counts, self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site, self.exit_message,
-         self._temporaries) = marks
+        self._set_marks(marks)
         self.effects[start:] = [assumption]
         run()
+
+    def _set_marks(self, marks: tuple[Any, ...]) -> None:
+        (self._counts, self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site, self.exit_message,
+         self._temporaries) = marks
 
     def _arm(self, run: Callable[[], None]) -> Control | None:
         try:
@@ -1966,6 +2098,7 @@ class Evaluator:
         for number in (1, 3, 4, 5, 6, 7, 10, 11, 12):
             if state[number] != here[number]:
                 return False
+        self.unsure_positional = self.unsure_positional or state[-1]
         for signal, text in state[8].items():
             if self.traps.setdefault(signal, text) != text:
                 return False

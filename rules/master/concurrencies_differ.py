@@ -1,8 +1,8 @@
 """A row and its recipe name other concurrencies
 
 What
-The row's `conc-list` is not the list of concurrencies that the recipe's benchmark runs. Where the recipe runs all that the row names and more, it is a
-warning: the job takes longer, and results come in that nobody asked for.
+The row's `conc-list` is not the list of concurrencies that the recipe's benchmark runs. Where the recipe runs all that the row names
+and more, it is a warning: the job takes longer, and results come in that nobody asked for.
 
 Why
 The load generator of a recipe reads the recipe alone, so the row's number is published for a concurrency that never ran.
@@ -29,7 +29,7 @@ from reviewbot.engine.model import Finding, Level, Rule
 from reviewbot.engine.places import field_site
 from reviewbot.runs.servers import layers_of
 
-RULE = Rule("concurrencies-differ", Level.ERROR)
+RULE = Rule("concurrencies-differ", Level.ERROR, scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -60,8 +60,8 @@ def check(context: Context) -> Iterator[Finding]:
 
 def _consequence(missing: list[int], extra: list[int]) -> str:
     if missing:
-        return f": {_listed(missing)} never runs"
-    return f": {_listed(extra)} runs and is not in the row"
+        return f": {_listed(missing)} never {'run' if len(missing) > 1 else 'runs'}"
+    return f": {_listed(extra)} {'run and are' if len(extra) > 1 else 'runs and is'} not in the row"
 
 
 def _numbers(value: object) -> list[int]:

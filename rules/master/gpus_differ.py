@@ -28,9 +28,10 @@ from collections.abc import Iterator
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
 from reviewbot.engine.places import field_site
+from reviewbot.engine.wording import counted
 from reviewbot.runs.parity import differences, pairs, row_gpus, server_gpus
 
-RULE = Rule("gpus-differ", Level.ERROR)
+RULE = Rule("gpus-differ", Level.ERROR, scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -51,7 +52,9 @@ def check(context: Context) -> Iterator[Finding]:
             help="make the GPUs of a worker in the recipe (nodes x GPUs a node / workers) equal to its parallelism, or correct the row",
             touches=[run],
             related=[
-                (server.site, f"{server.workers} {server.role} workers of {server.gpus} GPUs") for _, server in both if server.site is not None
+                (server.site, f"{counted(server.workers or 0, server.role + ' worker')} of {server.gpus} GPUs")
+                for _, server in both
+                if server.site is not None
             ],
             structure=f"{run.point.key}.gpus",
             subject=f"{sorted(rows)} / {total}",

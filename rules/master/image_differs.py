@@ -27,7 +27,7 @@ from reviewbot.engine.places import field_site, last_site
 from reviewbot.runs.build import cluster_of
 from reviewbot.runs.images import looks_like_image, same_image
 
-RULE = Rule("image-differs", Level.ERROR)
+RULE = Rule("image-differs", Level.ERROR, scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

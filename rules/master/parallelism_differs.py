@@ -1,8 +1,8 @@
 """A row and the servers of its run are spread differently
 
 What
-`tp`, `pp`, `ep`, `dp-attn` or `dcp-size` of a row fits no accepted reading of what the recipe or the bench script starts. Both ways to write a
-data-parallel layout are accepted: `tp` as the ranks of one attention replica, or as all ranks.
+`tp`, `pp`, `ep`, `dp-attn` or `dcp-size` of a row fits no accepted reading of what the recipe or the bench script starts. Both ways to
+write a data-parallel layout are accepted: `tp` as the ranks of one attention replica, or as all ranks.
 
 Why
 Parallelism is published with the result, and GPU counts (throughput for each GPU) are computed from it.
@@ -29,7 +29,7 @@ from reviewbot.engine.places import field_site
 from reviewbot.runs.model import Run
 from reviewbot.runs.parity import Difference, differences, pairs
 
-RULE = Rule("parallelism-differs", Level.ERROR)
+RULE = Rule("parallelism-differs", Level.ERROR, scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -53,11 +53,19 @@ def _finding(context: Context, run: Run, difference: Difference) -> Finding:
     what = "the recipe" if run.recipe is not None else "the bench script"
     return context.finding(
         RULE,
-        f"the row says `{difference.name}: {difference.row}`, {role}{what} runs {difference.server}",
+        f"the row says `{difference.name}: {difference.row}`, {role}{what} {_server(difference)}",
         field_site(run.point, difference.field),
-        help=f"write `{difference.name}: {difference.server.split(' or ')[0]}`, or change what the run starts",
+        help=f"write {_written(difference)}, or change what the run starts",
         touches=[run],
         related=related,
         structure=f"{run.point.key}.{difference.field}",
         subject=f"{difference.name}: {difference.row} / {difference.server}",
     )
+
+
+def _server(difference: Difference) -> str:
+    return {"true": "has it on", "false": "has it off"}.get(difference.server, f"runs {difference.server}")
+
+
+def _written(difference: Difference) -> str:
+    return " or ".join(f"`{difference.name}: {one}`" for one in difference.server.split(" or "))

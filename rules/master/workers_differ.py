@@ -25,11 +25,12 @@ from collections.abc import Iterator
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
 from reviewbot.engine.places import field_site
+from reviewbot.engine.wording import counted
 from reviewbot.runs.model import Run, Server
 from reviewbot.runs.parity import RowRole, pairs
 from reviewbot.runs.servers import layers_of
 
-RULE = Rule("workers-differ", Level.ERROR)
+RULE = Rule("workers-differ", Level.ERROR, scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -54,11 +55,11 @@ def _finding(context: Context, run: Run, role: RowRole, server: Server) -> Findi
     field = f"{role.field}.num-worker"
     return context.finding(
         RULE,
-        f"the row says {role.workers} {server.role} workers, the recipe starts {server.workers}",
+        f"the row says {counted(role.workers, server.role + ' worker')}, the recipe starts {server.workers}",
         field_site(run.point, field, role.field),
         help=f"write `num-worker: {server.workers}`, or change the number of workers in the recipe",
         touches=[run],
-        related=[(layers[-1].site, f"{server.workers} workers here")] if layers else [],
+        related=[(layers[-1].site, f"{counted(server.workers or 0, 'worker')} here")] if layers else [],
         structure=f"{run.point.key}.{field}",
         subject=f"{role.workers} / {server.workers}",
     )

@@ -35,12 +35,18 @@ def started(path: TracePath, programs: frozenset[str] = COMPARED) -> list[Starte
         if isinstance(effect, Submit):
             texts = _text(effect.text), _text(effect.cluster)
             out.append(Started(effect.argv, effect.site.line, effect.certain, effect.tool == "srtctl", *texts))
-        elif isinstance(effect, (Exec, Enter)) and not (isinstance(effect, Exec) and effect.inside):
+        elif isinstance(effect, (Exec, Enter)) and not (isinstance(effect, Exec) and _within(effect)):
             twice = isinstance(effect, Enter) and isinstance(before, Exec) and before.argv == effect.argv and before.site == effect.site
             if effect.argv and effect.argv[0] in programs and not twice:
                 out.append(Started(tuple(map(str, effect.argv)), effect.site.line, effect.certain))
             before = effect
     return out
+
+
+def _within(effect: Exec) -> bool:
+    """Whether a program runs in a container or job step; ``srun`` itself, which opens one, does not."""
+    inside = effect.inside
+    return bool(inside) and not (len(inside) == 1 and effect.argv[:1] == inside)
 
 
 def _text(text: FileText | None) -> str | None:

@@ -64,6 +64,9 @@ class FakeShell:
     def assume(self, text: str, site: Site) -> None:
         self.effects.append(Assume(text, site))
 
+    def missing(self, name: str, by: str, site: Site) -> None:
+        self.effects.append(Assume(f"{by} cannot read {name}", site))
+
     def limit(self, text: str, site: Site) -> None:
         self.effects.append(Limit(text, site))
 

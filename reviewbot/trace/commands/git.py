@@ -59,7 +59,7 @@ def git(invocation: Invocation) -> Outcome:
     if verb == "reset":
         refs = [word for word in rest if not word.startswith("-")]
         if "--hard" in rest and refs and refs[0] not in ("HEAD",):
-            return _switch(invocation, directory, refs[0])
+            return _switch(invocation, directory, refs[0], True)
         if "--hard" in rest and not refs:
             return _restored(invocation, directory)
         return Outcome(0)
@@ -129,10 +129,13 @@ def _remember(invocation: Invocation, root: str, url: str, ref: str | None) -> N
     invocation.shell.files.write(posixpath.join(root, _MARK), written(f"{url}\n{ref or ''}", invocation.site))
 
 
-def _mount(invocation: Invocation, root: str, url: str, ref: str | None) -> bool:
+def _mount(invocation: Invocation, root: str, url: str, ref: str | None, keep: bool = False, force: bool = False) -> bool:
     shell = invocation.shell
     tree = shell.upstream(url, ref) if is_known(url) and (ref is None or is_known(ref)) else None
-    shell.files.mount(root, tree)
+    if keep:
+        shell.files.checkout(root, tree, force)
+    else:
+        shell.files.mount(root, tree)
     shell.files.make_directory(posixpath.join(root, ".git"))
     _remember(invocation, root, url, ref)
     shell.emit(Checkout(url, ref, root, tree is not None, invocation.site))
@@ -182,10 +185,10 @@ def _checkout(invocation: Invocation, directory: str, words: Sequence[str]) -> O
             refs.append(word)
     if not refs or len(refs) > 1:
         return Outcome(0)
-    return _switch(invocation, directory, refs[0])
+    return _switch(invocation, directory, refs[0], any(word in ("-f", "--force", "--discard-changes") for word in words))
 
 
-def _switch(invocation: Invocation, directory: str, ref: str) -> Outcome:
+def _switch(invocation: Invocation, directory: str, ref: str, force: bool = False) -> Outcome:
     shell = invocation.shell
     root = _root(invocation, directory)
     url, _ = _state(invocation, directory)
@@ -198,7 +201,7 @@ def _switch(invocation: Invocation, directory: str, ref: str) -> Outcome:
         fetched = shell.files.read_text(posixpath.join(root, ".git/reviewbot-fetched"))
         if fetched is not None:
             ref = fetched.text
-    _mount(invocation, root, url, re.sub(r"^(?:refs/remotes/)?origin/", "", ref))
+    _mount(invocation, root, url, re.sub(r"^(?:refs/remotes/)?origin/", "", ref), True, force)
     return Outcome(0)
 
 
@@ -206,7 +209,7 @@ def _restored(invocation: Invocation, directory: str) -> Outcome:
     root = _root(invocation, directory)
     url, ref = _state(invocation, directory)
     if root is not None and url:
-        _mount(invocation, root, url, ref)
+        _mount(invocation, root, url, ref, True, True)
     return Outcome(0)
 
 

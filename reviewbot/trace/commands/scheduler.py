@@ -383,7 +383,9 @@ def scontrol(invocation: Invocation) -> Outcome:
         path = posixpath.join(_NODE_LISTS, invocation.argv[3])
         known = shell.files.read_text(path) if shell.files.kind(path) == "file" else None
         if known is not None and known.text.isdigit() and 0 < int(known.text) <= 64:
-            names = [shell.hole(f"name of node {index}", invocation.site, nonempty=True) for index in range(int(known.text))]
+            names = [
+                shell.hole(f"name of node {index}", invocation.site, nonempty=True, witness="node") for index in range(int(known.text))
+            ]
             return Outcome(0, "".join(f"{name}\n" for name in names))
     return asked(invocation)
 

@@ -21,25 +21,30 @@ def _inner(invocation: Invocation, words: Sequence[str], environment: dict[str, 
 def env(invocation: Invocation) -> Outcome:
     words = list(invocation.argv[1:])
     cwd: str | None = None
+    added: dict[str, str | None] = {}
     while words and words[0].startswith("-"):
         word = words.pop(0)
         if word in ("-u", "--unset") and words:
-            words.pop(0)
+            added[words.pop(0)] = None
+        elif word in ("-i", "-", "--ignore-environment"):
+            added = dict.fromkeys(invocation.shell.environment(), None)
         elif word in ("-C", "--chdir") and words:
             cwd = invocation.shell.absolute(words.pop(0))
-        elif word.startswith(("-u", "--unset=")):
-            continue
+        elif word.startswith("-u"):
+            added[word[2:]] = None
+        elif word.startswith("--unset="):
+            added[word[8:]] = None
         elif word == "--":
             break
         else:
             raise NotKnown
-    added: dict[str, str] = {}
     while words and _NAME.match(words[0]):
         name, _, value = words.pop(0).partition("=")
         added[name] = value
     if not words:
-        variables = invocation.shell.environment()
-        known = "".join(f"{name}={variable.value}\n" for name, variable in sorted(variables.items()))
+        variables = {name: variable.value for name, variable in invocation.shell.environment().items()}
+        variables.update({name: value for name, value in added.items() if value is not None})
+        known = "".join(f"{name}={value}\n" for name, value in sorted(variables.items()) if added.get(name, value) is not None)
         return Outcome(0, known + invocation.shell.hole("the rest of the environment", invocation.site) + "\n")
     stdin = invocation.stdin() if invocation.has_stdin else None
     return invocation.shell.run(words, invocation.site, stdin=stdin, environment=added or None, background=invocation.background, cwd=cwd)

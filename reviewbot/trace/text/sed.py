@@ -13,7 +13,7 @@ from functools import lru_cache
 from reviewbot.trace.text.regex import Kind, Regex, Undecided, compile_regex
 from reviewbot.trace.values import HOLE, is_known
 
-_MAX_STEPS = 2_000_000
+_MAX_STEPS = 1_000_000
 _MAX_SPACE = 4_000_000
 _SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "f": "\f", "v": "\v", "a": "\a", "r": "\r"}
 
@@ -34,6 +34,14 @@ class _Address:
     number: int = 0
     step: int = 0
     regex: Regex | None = None
+
+
+def _last_used(command: _Command, ignore: bool) -> Regex:
+    """What an empty expression stands for: the one used last, which is certain where the command's own address was it."""
+    address = command.first if command.second is None else command.second if command.first and command.first.kind == "zero" else None
+    if address is None or address.regex is None or command.negated or ignore:
+        raise _Refused
+    return address.regex
 
 
 @dataclass(slots=True)
@@ -291,7 +299,7 @@ class _Parser:
             else:
                 break
         self.finish()
-        command.regex = self.compile(pattern, ignore)
+        command.regex = self.compile(pattern, ignore) if pattern else _last_used(command, ignore)
         command.replacement = self.replacement(replacement, command.regex.groups)
 
     def replacement(self, text: str, groups: int) -> tuple[tuple[str, str], ...]:
@@ -527,7 +535,7 @@ class _Execution:
         """One cycle; whether the next starts without reading."""
         at = 0
         while at < len(self.commands):
-            self.steps += 1
+            self.steps += 1 + (len(self.space.text) + len(self.hold.text)) // 64  # work, so that a growing space ends too
             if self.steps > _MAX_STEPS or len(self.space.text) > _MAX_SPACE:
                 raise Undecided
             command = self.commands[at]

@@ -1,0 +1,279 @@
+"""Checking part by part: runs and documents, in several processes, and only those that nobody has checked before.
+
+What rules of scope ``run`` find for a job depends on the job, on the files that its trace read, and on nothing else; what rules of scope
+``document`` find depends on the document. Both are kept under a digest of just that, so a check after one changed file traces the jobs that
+read it, and a base revision costs what differs from the head.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from reviewbot.bench.model import Job
+from reviewbot.documents.positions import Problem
+from reviewbot.engine.context import Context
+from reviewbot.engine.kept import Kept, key_of, program_digest
+from reviewbot.engine.model import Finding
+from reviewbot.engine.narrow import KINDS, NarrowContext, OneDocument, findings_of
+from reviewbot.engine.packed import (
+    from_bytes,
+    outside_paths,
+    pack_findings,
+    pack_problems,
+    pack_run,
+    text_list,
+    to_bytes,
+    unpack_findings,
+    unpack_problems,
+    unpack_run,
+)  # fmt: skip
+from reviewbot.engine.registry import RuleModule
+from reviewbot.engine.workers import work_on
+from reviewbot.runs.lazy import LazyRun
+from reviewbot.runs.model import Run
+from reviewbot.trace.memo import FileKeys
+from reviewbot.tree import TreeError
+
+_JOBS = 24  # a piece of work
+_DOCUMENTS = 60
+_LITTLE = 4  # pieces that are not worth a process
+_SETS = 6  # sets of files that a job is known to have read, at most
+
+Progress = Callable[[str, int, int], None]
+Packed = list[Any]
+
+
+class Collector(Protocol):
+    """Makes runs; ``identity`` tells apart collectors that would make other runs of the same job and files."""
+
+    @property
+    def identity(self) -> str: ...
+
+    def run_and_files(self, job: Job) -> tuple[Run, frozenset[str], bool]: ...
+
+    def run(self, job: Job) -> Run: ...
+
+    def forget(self) -> None: ...
+
+
+@dataclass(slots=True)
+class Found:
+    """Findings by rule, and the problems of documents."""
+
+    findings: dict[str, list[Finding]] = field(default_factory=dict)
+    problems: list[tuple[str, Problem]] = field(default_factory=list)
+
+    def add(self, findings: Mapping[str, Sequence[Finding]]) -> None:
+        for rule, some in findings.items():
+            self.findings.setdefault(rule, []).extend(some)
+
+
+class Checks:
+    """Checks contexts of one repository. ``collector`` makes the runs of a tree's jobs, ``kept`` holds what was found before."""
+
+    def __init__(self, collector: Callable[[Context], Collector], kept: Kept, jobs: int, progress: Progress) -> None:
+        self._collector = collector
+        self._kept = kept
+        self._processes = jobs
+        self._progress = progress
+
+    def check(
+        self, context: Context, run_rules: Sequence[RuleModule] | None, document_rules: Sequence[RuleModule], problems: bool, debug: bool
+    ) -> Found:
+        """What the rules find, in the order of runs and documents. ``run_rules`` is ``None`` where no rule needs runs; otherwise the runs
+        of ``context`` are there afterwards. ``problems``: also those of all documents. Raises what the reading of runs raises."""
+        collector = self._collector(context) if run_rules is not None else None
+        one = _Check(context, collector, run_rules or (), document_rules, problems, debug, self._kept, self._progress)
+        found = one.found(self._processes)
+        self._kept.save()
+        return found
+
+
+class _Check:
+    def __init__(
+        self,
+        context: Context,
+        collector: Collector | None,
+        run_rules: Sequence[RuleModule],
+        document_rules: Sequence[RuleModule],
+        problems: bool,
+        debug: bool,
+        kept: Kept,
+        progress: Progress,
+    ) -> None:
+        self._context = context
+        self._collector = collector
+        self._run_rules = run_rules
+        self._document_rules = document_rules
+        self._problems = problems
+        self._debug = debug
+        self._kept = kept
+        self._progress = progress
+        self._files = FileKeys(context.tree)
+        program = (program_digest(), repr(context.settings))
+        self._document_salt = key_of(*program, problems, [module.name for module in document_rules])
+        self._run_salt = key_of(*program, collector.identity if collector else "", [module.name for module in run_rules])
+        self._jobs: tuple[Job, ...] = tuple(context.bench.jobs()) if collector is not None else ()
+
+    def found(self, processes: int) -> Found:
+        found = Found()
+        jobs, job_keys = self._known_jobs()
+        paths = self._paths() if self._document_rules or self._problems else {}
+        documents, document_keys = self._known_documents(paths)
+        missing = [n for n in range(len(self._jobs)) if n not in jobs]
+        missing.sort(key=lambda n: (self._jobs[n].launcher, self._jobs[n].site, n))  # neighbours share parsed scripts and recipes
+        pieces: list[tuple[str, list[Any]]] = [("jobs", missing[at : at + _JOBS]) for at in range(0, len(missing), _JOBS)]
+        unknown = [path for path in paths if path not in documents]
+        pieces += [("documents", unknown[at : at + _DOCUMENTS]) for at in range(0, len(unknown), _DOCUMENTS)]
+
+        def work(number: int) -> bytes:
+            kind, items = pieces[number]
+            made = [self._job(n) for n in items] if kind == "jobs" else [self._document(path, paths[path]) for path in items]
+            if kind == "jobs" and self._collector is not None:
+                self._collector.forget()
+            return pickle.dumps(made)
+
+        def done(count: int) -> None:
+            self._progress("tracing points", min(count * _JOBS, len(missing)), len(missing))
+
+        answers = work_on(len(pieces), work, processes if len(pieces) > _LITTLE else 1, done)
+        keep: dict[str, bytes] = {}
+        for (kind, items), answer in zip(pieces, answers, strict=True):
+            for item, (body, sound, files) in zip(items, pickle.loads(answer), strict=True):
+                if kind == "jobs":
+                    jobs[item] = body
+                    if sound:
+                        self._keep_job(keep, job_keys[item], body, files)
+                else:
+                    documents[item] = body
+                    if sound and item in document_keys:
+                        keep[document_keys[item]] = body
+        self._kept.put(keep)
+        self._finish(found, jobs, documents, paths)
+        return found
+
+    # --- what was known before
+
+    def _known_jobs(self) -> tuple[dict[int, bytes], list[str]]:
+        keys = [_job_key(job, self._run_salt) for job in self._jobs]
+        sets = self._kept.get(f"r{key}" for key in keys)
+        names = {key[1:]: self._texts(value) for key, value in sets.items()}
+        files = self._kept.get(f"s{name}" for name in dict.fromkeys(name for some in names.values() for name in some))
+        digests = {name[1:]: self._files.digest(self._texts(value)) for name, value in files.items()}
+        wanted = {n: [f"e{key_of(key, digests[name])}" for name in names.get(key, ()) if name in digests] for n, key in enumerate(keys)}
+        entries = self._kept.get(entry for some in wanted.values() for entry in some)
+        known = {}
+        for n, some in wanted.items():
+            for entry in some:
+                if entry in entries and self._fits(entries[entry], n):
+                    known[n] = entries[entry]
+                    break
+        return known, keys
+
+    def _fits(self, body: bytes, n: int) -> bool:
+        try:
+            self._unpacked(body, n)
+        except Exception:  # of another shape than it should be
+            return False
+        return True
+
+    def _texts(self, value: bytes) -> list[str]:
+        try:
+            return list(text_list(from_bytes(value)))
+        except Exception:
+            return []
+
+    def _keep_job(self, keep: dict[str, bytes], key: str, body: bytes, files: list[str]) -> None:
+        name = key_of(files)
+        keep[f"s{name}"] = to_bytes(files)
+        before = self._texts(keep[f"r{key}"]) if f"r{key}" in keep else self._texts(self._kept.get([f"r{key}"]).get(f"r{key}", b"[]"))
+        keep[f"r{key}"] = to_bytes([name, *(other for other in before if other != name)][:_SETS])
+        keep[f"e{key_of(key, self._files.digest(files))}"] = body
+
+    def _known_documents(self, paths: Mapping[str, frozenset[str]]) -> tuple[dict[str, bytes], dict[str, str]]:
+        keys = {}
+        for path, kinds in paths.items():
+            try:
+                digest = self._context.tree.digest(path)
+            except TreeError:
+                continue
+            keys[path] = f"d{key_of(self._document_salt, path, sorted(kinds), digest)}"
+        entries = self._kept.get(keys.values())
+        known = {path: entries[key] for path, key in keys.items() if key in entries}
+        for path, body in list(known.items()):
+            try:
+                _unpacked_document(body)
+            except Exception:
+                del known[path]
+        return known, keys
+
+    # --- what is made, in whatever process
+
+    def _job(self, n: int) -> tuple[bytes, bool, list[str]]:
+        assert self._collector is not None
+        job = self._jobs[n]
+        run, files, in_time = self._collector.run_and_files(job)
+        narrow = NarrowContext(self._context, run)
+        findings, sound = findings_of(self._run_rules, narrow, self._debug)
+        span = self._context.line_span
+        outside = set(narrow.watched.asked)
+        for some in findings.values():
+            for finding in some:
+                outside |= outside_paths(finding, job.point, span)
+        return to_bytes([pack_run(run), pack_findings(findings, job.point, span)]), sound and in_time, sorted(files | outside)
+
+    def _document(self, path: str, kinds: frozenset[str]) -> tuple[bytes, bool, list[str]]:
+        documents: Any = self._context.documents
+        narrow = NarrowContext(self._context, documents=OneDocument(documents, path, kinds))
+        findings, sound = findings_of(self._document_rules, narrow, self._debug)
+        if self._problems and "yaml" in kinds:
+            documents.yaml(path)
+        if self._problems and "shell" in kinds:
+            documents.shell(path)
+        return to_bytes([pack_findings(findings), pack_problems(documents.problems_of(path))]), sound, []
+
+    # --- the whole
+
+    def _paths(self) -> dict[str, frozenset[str]]:
+        kinds: dict[str, set[str]] = {}
+        for kind in KINDS:
+            for path in self._context.documents.paths(kind):
+                kinds.setdefault(path, set()).add(kind)
+        return {path: frozenset(kinds[path]) for path in sorted(kinds)}
+
+    def _unpacked(self, body: bytes, n: int) -> tuple[dict[str, Any], dict[str, list[Finding]]]:
+        run, findings = from_bytes(body)
+        return unpack_run(run), unpack_findings(findings, self._jobs[n].point, self._context.line_span)
+
+    def _finish(self, found: Found, jobs: Mapping[int, bytes], documents: Mapping[str, bytes], paths: Mapping[str, frozenset[str]]) -> None:
+        runs: list[Run] = []
+        if self._collector is not None:
+            for n, job in enumerate(self._jobs):
+                fields, findings = self._unpacked(jobs[n], n)
+                runs.append(LazyRun(job, fields, partial(self._collector.run, job)))
+                found.add(findings)
+            self._context.set_runs(tuple(runs))
+        for path in paths:
+            findings, problems = _unpacked_document(documents[path])
+            found.add(findings)
+            found.problems.extend((path, problem) for problem in problems)
+
+
+def _unpacked_document(body: bytes) -> tuple[dict[str, list[Finding]], list[Problem]]:
+    findings, problems = from_bytes(body)
+    return unpack_findings(findings), unpack_problems(problems)
+
+
+def _job_key(job: Job, salt: str) -> str:
+    """Everything a job says, less the lines of its row."""
+    point = job.point
+    said = (
+        salt, point.id, point.key, point.row, point.multinode, point.scenario, point.master, sorted(point.sites), job.runner, job.node,
+        job.launcher, job.site, job.script, sorted(job.environment.items()), sorted(job.unknown), job.eval_only,
+    )  # fmt: skip
+    return hashlib.blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()

@@ -1,0 +1,1 @@
+"""The runner: executes points whose receipt holds, and only those."""

@@ -1,0 +1,83 @@
+"""A recipe's name is that of another file
+
+What
+The `name` in a recipe is the file's name but for one or two words (`hightpt` in `maxtpt_1.yaml`), or two recipes of one folder have the
+same name.
+
+Why
+Job names, logs and results carry the name. It is what a copied recipe keeps by accident.
+
+Example
+    # 8k1k_stp_maxtpt_1.yaml
+    name: 8k1k_stp_hightpt_1
+
+Instead
+    # 8k1k_stp_maxtpt_1.yaml
+    name: 8k1k_stp_maxtpt_1
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+
+from reviewbot.documents.positions import Site
+from reviewbot.engine.context import Context
+from reviewbot.engine.model import Finding, Level, Related, Rule
+from reviewbot.engine.recipes import own, uses
+
+RULE = Rule("recipe-name-differs", Level.NOTE, frozenset({"runs", "change"}), guess=True, scope="run")
+
+_LEAST = 3  # words that both names have
+
+
+def check(context: Context) -> Iterator[Finding]:
+    seen: dict[tuple[str, str], tuple[str, Site]] = {}
+    for use in uses(context):
+        name, value = use.name, use.recipe.name
+        if use.multiple or name is None or value is None or not use.path:
+            continue
+        site = use.written(value)
+        if site is None or not own(context, site) or site.path != use.path:
+            continue
+        folder, _, file = use.path.rpartition("/")
+        first = seen.setdefault((folder, name), (use.path, site))
+        differing = _differing(name, file.rpartition(".")[0])
+        if differing is None and first[0] == use.path:
+            continue
+        related = [Related(first[1], "the other recipe with this name")] if first[0] != use.path else []
+        said = f"the recipe is named `{name}`, its file `{file}`"
+        if differing is not None:
+            said += f": `{differing[0]}` against `{differing[1]}`"
+        else:
+            said = f"the recipe is named `{name}` like {first[0].rpartition('/')[2]} beside it"
+        yield context.finding(
+            RULE,
+            said,
+            site,
+            help="give it the name of its file",
+            touches=use.runs,
+            related=related,
+            structure="name",
+            subject=f"{name} {file}",
+        )
+
+
+def _differing(name: str, stem: str) -> tuple[str, str] | None:
+    """The words that stand in the place of each other, where all the rest is the same."""
+    one, other = re.split(r"[-_.]", name.lower()), re.split(r"[-_.]", stem.lower())
+    if one == other:
+        return None
+    codes = difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    changes = [code for code in codes if code[0] != "equal"]
+    same = sum(code[2] - code[1] for code in codes if code[0] == "equal")
+    middle = [code for code in changes if code[0] == "replace"]
+    outside = [code for code in changes if code[0] != "replace"]
+    if len(middle) != 1 or same < _LEAST or any(code[1] not in (0, len(one)) and code[2] not in (0, len(one)) for code in outside):
+        return None
+    _, start, end, other_start, other_end = middle[0]
+    # At an end of the name it is a prefix or a note of the author's.
+    if end - start != other_end - other_start or end - start > 2 or (start == 0 and other_start == 0):
+        return None
+    return "-".join(one[start:end]), "-".join(other[other_start:other_end])
