@@ -376,17 +376,6 @@ def tilde(sh: Evaluator, value: str) -> str:
     return value
 
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-
-
-def _assigned_tilde(sh: Evaluator, value: str) -> str:
-    """``NAME=~/x:~/y`` as an argument: tildes are expanded as in an assignment."""
-    found = _ASSIGNMENT.match(value)
-    if found is None:
-        return value
-    return found.group() + ":".join(tilde(sh, piece) if piece[:1] == "~" else piece for piece in value[found.end():].split(":"))
-
-
 def _set_variable(sh: Evaluator, part: Parameter) -> str | None:
     """The value where an expansion is nothing but the name of a variable that is set; ``None`` for all others."""
     if part.op or part.index is not None or part.length or part.indirect or part.keys or part.prefix:
@@ -397,6 +386,17 @@ def _set_variable(sh: Evaluator, part: Parameter) -> str | None:
     if found.site is None:
         sh.context.reads.add(part.name)
     return found.value
+
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+def _assigned_tilde(sh: Evaluator, value: str) -> str:
+    """``NAME=~/x:~/y`` as an argument: tildes are expanded as in an assignment."""
+    found = _ASSIGNMENT.match(value)
+    if found is None:
+        return value
+    return found.group() + ":".join(tilde(sh, piece) if piece[:1] == "~" else piece for piece in value[found.end():].split(":"))
 
 
 def text(sh: Evaluator, word: Word) -> str:
