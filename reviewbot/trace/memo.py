@@ -70,7 +70,8 @@ class TraceCache:
     hits: int = 0
     misses: int = 0
     in_time: bool = True
-    _known: dict[tuple[str, str, int, Given | None], dict[tuple[str, ...], dict[tuple[Given | None, ...], list[_Entry]]]] = field(default_factory=dict)
+    _known: dict[tuple[str, str, int, Given | None], dict[tuple[str, ...], dict[tuple[Given | None, ...], list[_Entry]]]] = field(
+        default_factory=dict)
     _keys: dict[int, tuple[Tree, FileKeys]] = field(default_factory=dict)
 
     def forget(self) -> None:
