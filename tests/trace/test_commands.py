@@ -276,7 +276,3 @@ def test_unknown_options_have_unknown_results(shell: FakeShell, argv: tuple[str,
 ])
 def test_paste_of_one_input(shell: FakeShell, words: list[str], text: str, expected: str) -> None:
     assert shell.call("paste", *words, stdin=text).stdout == expected
-
-
-def test_paste_of_columns_is_not_known(shell: FakeShell) -> None:
-    assert not is_known(shell.call("paste", "-", "-", stdin="a\nb\n").stdout)
