@@ -20,6 +20,7 @@ Instead
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -74,8 +75,10 @@ def _sides(context: Context, path: str) -> Iterator[_Side]:
     recipes = context.bench.recipes(path)
     if len(recipes) != 1 or not isinstance(recipes[0], Recipe):
         return
-    for role in recipes[0].roles.values():
-        spread = tuple(name in role.args and role.args[name].value not in (False, 1) for name in _LAYOUT)
+    recipe = recipes[0]
+    gpu = _FAMILY.match(str(recipe.gpu_type.value)) if recipe.gpu_type is not None else None
+    for role in recipe.roles.values():
+        spread = (gpu[0] if gpu is not None else "", *(name in role.args and role.args[name].value not in (False, 1) for name in _LAYOUT))
         for flags, settings in ((True, role.args), (False, role.env)):
             if settings:
                 yield _Side(
@@ -83,6 +86,7 @@ def _sides(context: Context, path: str) -> Iterator[_Side]:
                 )
 
 
+_FAMILY = re.compile(r"[a-z]+")  # gb200 and gb300 are set up alike, b200 is not
 _LAYOUT = (
     "data-parallel-size",
     "enable-dp-attention",

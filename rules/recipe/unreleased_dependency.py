@@ -22,8 +22,9 @@ import re
 from collections.abc import Iterator
 
 from reviewbot.bench.model import Value
+from reviewbot.documents.positions import Site
 from reviewbot.engine.context import Context
-from reviewbot.engine.model import Finding, Level, Rule
+from reviewbot.engine.model import Finding, Level, Related, Rule
 from reviewbot.engine.recipes import Use, own, uses
 
 RULE = Rule("unreleased-dependency", Level.NOTE, guess=True)
@@ -53,15 +54,26 @@ _OWNERS = frozenset(
 
 
 def check(context: Context) -> Iterator[Finding]:
+    found: dict[str, list[tuple[str, Site, str, Use]]] = {}
     for use in uses(context):
         for key, value, message, help in _dependencies(use):
             site = use.written(value)
-            if (
-                site is not None
-                and own(context, site)
-                and (site.path in context.changed if context.changed is not None else not key.startswith("dynamo."))
-            ):
-                yield context.finding(RULE, message, site, help=help, touches=use.runs, structure=key, subject=message)
+            if site is None or not own(context, site):
+                continue
+            if site.path in context.changed if context.changed is not None else not key.startswith("dynamo."):
+                found.setdefault(message, []).append((key, site, help, use))
+    for message, places in found.items():
+        key, site, help, _ = places[0]
+        yield context.finding(
+            RULE,
+            message,
+            site,
+            help=help,
+            touches=[run for *_, use in places for run in use.runs],
+            related=[Related(other, "here too") for other in dict.fromkeys(other for _, other, *_ in places) if other != site],
+            structure=key,
+            subject=message,
+        )
 
 
 def _dependencies(use: Use) -> Iterator[tuple[str, Value, str, str]]:
