@@ -110,14 +110,19 @@ def _uses(context: Context) -> Iterator[Use]:
     for run in context.runs:
         if run.recipe is not None and run.text is not None and run.outcome == "submit":
             groups.setdefault((id(run.recipe), id(run.text.text), image_of(run)), []).append(run)
-    submitted = set()
     for (_, _, image), runs in groups.items():
         first = runs[0]
         assert first.recipe is not None and first.text is not None
-        path = _path(first)
-        submitted.add(path)
-        yield Use(first.recipe, first.text, first.servers, path, image, tuple(runs))
-    for path in sorted((context.changed or frozenset()) & set(context.bench.recipe_files) - submitted):
+        yield Use(first.recipe, first.text, first.servers, _path(first), image, tuple(runs))
+    yield from brought(context)
+
+
+def brought(context: Context) -> Iterator[Use]:
+    """The recipes that the change touches and no run submits."""
+    if not context.changed:
+        return
+    submitted = {run.recipe_path for run in context.every_run if run.variants == 1 and run.recipe_path is not None}
+    for path in sorted(context.changed & set(context.bench.recipe_files) - submitted):
         text = _file_text(path, "\n".join(context.lines(path)))
         for recipe in context.bench.recipes(path):
             if isinstance(recipe, Recipe):

@@ -19,7 +19,7 @@ AT_HAND = (
 
 class LazyRun(Run):
     """A run that traces its job when a field is asked for that is not at hand: ``effects``, ``servers``, ``clients``, ``text``,
-    ``recipe``, ``cluster``, ``recipe_errors``, ``extra``. It then says exactly what the run said that ``fields`` were taken from."""
+    ``recipe``, ``cluster``, ``recipe_errors``, ``files``, ``extra``. It then says exactly what the run said that ``fields`` were taken from."""
 
     __slots__ = ("_make", "_whole")
     _make: Callable[[], Run]
@@ -56,6 +56,10 @@ class LazyRun(Run):
 
     def __reduce__(self) -> Any:
         return self.whole().__reduce__()
+
+    @property
+    def files(self) -> frozenset[str]:
+        return self.whole().files
 
     @property
     def text(self) -> FileText | None:

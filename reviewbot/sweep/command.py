@@ -36,12 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser, add_reading: Callable[[argpar
     plan.add_argument("--all", action="store_true", help="every point")
     plan.add_argument("--changed", action="store_true", help="points that run something else than at --base")
     plan.add_argument("--base", metavar="REV", help="the revision that --changed compares with")
-    plan.add_argument("--filter", action="append", default=[], metavar="FIELD=GLOB", help="only points whose field of the row matches (repeatable)")
-    plan.add_argument("--as", dest="kind", choices=("launcher", "script", "recipe"), default="launcher", help="what is executed; default: the launcher")
+    plan.add_argument(
+        "--filter", action="append", default=[], metavar="FIELD=GLOB", help="only points whose field of the row matches (repeatable)"
+    )
+    plan.add_argument(
+        "--as", dest="kind", choices=("launcher", "script", "recipe"), default="launcher", help="what is executed; default: the launcher"
+    )
     plan.add_argument("--container", choices=("none", "docker", "pyxis"), default="none", help="what scripts are executed in")
     plan.add_argument("--time-limit", metavar="TIME", help="of each point, as Slurm writes it: MINUTES, H:M:S, D-H:M:S")
     plan.add_argument("--pass-env", action="append", default=[], metavar="NAME", help="hand this variable of the runner on to points")
-    plan.add_argument("--health-url", default="", metavar="URL", help="where the server answers when it is up; {NAME} is a variable of the point")
+    plan.add_argument(
+        "--health-url", default="", metavar="URL", help="where the server answers when it is up; {NAME} is a variable of the point"
+    )
     plan.add_argument("--health-interval", type=_above_zero, metavar="SECONDS")
     plan.add_argument("--health-attempts", type=_count, metavar="N")
     plan.add_argument("--server-log", default="", metavar="PATH", help="a log, relative to the repository, that is watched for fatal lines")
@@ -92,7 +98,9 @@ def add_arguments(parser: argparse.ArgumentParser, add_reading: Callable[[argpar
     report.add_argument("plan", metavar="PLAN")
     report.add_argument("-o", "--output", metavar="FOLDER", help="default: PLAN's name with .report")
     report.add_argument("--compare", metavar="PLAN", help="a previous sweep")
-    report.add_argument("--format", choices=("text", "json"), default="text", help="of what is printed; the folder holds CSV, JSON, HTML, SVG and PNG")
+    report.add_argument(
+        "--format", choices=("text", "json"), default="text", help="of what is printed; the folder holds CSV, JSON, HTML, SVG and PNG"
+    )
     report.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
 
 
@@ -143,7 +151,13 @@ def run(arguments: argparse.Namespace, open_session: Callable[[], Session], out:
         return _retry(path, arguments, out)
     from reviewbot.sweep.report import write_report
 
-    return write_report(path, Path(arguments.output) if arguments.output else None, Path(arguments.compare) if arguments.compare else None, arguments.format, out)
+    return write_report(
+        path,
+        Path(arguments.output) if arguments.output else None,
+        Path(arguments.compare) if arguments.compare else None,
+        arguments.format,
+        out,
+    )
 
 
 # --- plan ------------------------------------------------------------------------------------------------------------
@@ -191,14 +205,23 @@ def _plan(arguments: argparse.Namespace, open_session: Callable[[], Session], ou
         raise SweepError(f"{output}: {error.strerror}") from None
     if arguments.format == "json":
         summary = {
-            "version": 1, "plan": str(output), "id": plan.id, "points": [_brief(point) for point in plan.points],
-            "left_out": [{"key": one.key, "reason": one.reason} for one in left_out], "gpu_hours": round(plan.gpu_hours, 6), "incomplete": found.incomplete,
-        }  # fmt: skip
+            "version": 1,
+            "plan": str(output),
+            "id": plan.id,
+            "points": [_brief(point) for point in plan.points],
+            "left_out": [{"key": one.key, "reason": one.reason} for one in left_out],
+            "gpu_hours": round(plan.gpu_hours, 6),
+            "incomplete": found.incomplete,
+        }
         out.write(json.dumps(summary, indent=1) + "\n")
         return OK
     for one in left_out:
         out.write(f"left out  {_clean(one.key)}: {_clean(one.reason)}\n")
-    out.write(f"{output}: {_many(len(points), 'point')}, at most {plan.gpu_hours:.1f} GPU-hours" + (f"; {len(left_out)} left out" if left_out else "") + "\n")
+    out.write(
+        f"{output}: {_many(len(points), 'point')}, at most {plan.gpu_hours:.1f} GPU-hours"
+        + (f"; {len(left_out)} left out" if left_out else "")
+        + "\n"
+    )
     if found.incomplete:
         out.write("the check is not complete: something could not be read\n")
     return OK
@@ -206,9 +229,15 @@ def _plan(arguments: argparse.Namespace, open_session: Callable[[], Session], ou
 
 def _brief(point: Any) -> dict[str, Any]:
     return {
-        "key": point.key, "point": point.point, "kind": point.kind, "gpus": point.gpus, "nodes": point.nodes, "time_limit": point.time_limit,
-        "gpu_hours": point.gpu_hours, "receipt": point.receipt["digest"],
-    }  # fmt: skip
+        "key": point.key,
+        "point": point.point,
+        "kind": point.kind,
+        "gpus": point.gpus,
+        "nodes": point.nodes,
+        "time_limit": point.time_limit,
+        "gpu_hours": point.gpu_hours,
+        "receipt": point.receipt["digest"],
+    }
 
 
 # --- run -------------------------------------------------------------------------------------------------------------
@@ -289,7 +318,9 @@ def _executor(name: str, arguments: argparse.Namespace | None = None) -> Executo
         if not re.fullmatch(r"[a-z][a-z-]*", option) or "\n" in value:
             raise SweepError(f"--sbatch wants NAME or NAME=VALUE, not {text!r}")
         extra[option] = value if equals else True
-    return SlurmExecutor(SlurmOptions(arguments.partition, arguments.account, arguments.qos, not arguments.no_gres, arguments.workers, extra))
+    return SlurmExecutor(
+        SlurmOptions(arguments.partition, arguments.account, arguments.qos, not arguments.no_gres, arguments.workers, extra)
+    )
 
 
 # --- status ----------------------------------------------------------------------------------------------------------
@@ -324,7 +355,8 @@ def _status(path: Path, arguments: argparse.Namespace, out: TextIO) -> int:
 
 
 def status_data(ledger: Ledger, folder: Path) -> dict[str, Any]:
-    """How far a sweep is: counts, what is active (with the last lines of its output), what failed, the time that is left (seconds; ``None``: unknown)."""
+    """How far a sweep is: counts, what is active (with the last lines of its output), what failed, the time that is left (seconds;
+    ``None``: unknown)."""
     from reviewbot.sweep.ledger import ACTIVE
     from reviewbot.sweep.runner import attempt_folder
 
@@ -349,9 +381,17 @@ def status_data(ledger: Ledger, folder: Path) -> dict[str, Any]:
 
 def _row(row: Row) -> dict[str, Any]:
     return {
-        "key": row.key, "state": row.state, "attempt": row.attempt, "executor": row.executor, "job": row.job, "outcome": row.outcome, "reason": row.reason,
-        "started": row.started, "ended": row.ended, "receipt": row.receipt,
-    }  # fmt: skip
+        "key": row.key,
+        "state": row.state,
+        "attempt": row.attempt,
+        "executor": row.executor,
+        "job": row.job,
+        "outcome": row.outcome,
+        "reason": row.reason,
+        "started": row.started,
+        "ended": row.ended,
+        "receipt": row.receipt,
+    }
 
 
 def status_text(picture: dict[str, Any]) -> str:
@@ -361,7 +401,10 @@ def status_text(picture: dict[str, Any]) -> str:
     width = 30
     full = width * ended // total if total else width
     eta = picture["eta_seconds"]
-    lines = [f"[{'#' * full}{'.' * (width - full)}] {ended} of {_many(total, 'point')} ended" + (f", about {_duration(eta)} left" if eta is not None else "")]
+    lines = [
+        f"[{'#' * full}{'.' * (width - full)}] {ended} of {_many(total, 'point')} ended"
+        + (f", about {_duration(eta)} left" if eta is not None else "")
+    ]
     lines.append("  " + ", ".join(f"{count} {state}" for state, count in counts.items() if count))
     if picture["left"] and not picture["runners"]:
         lines.append("  nobody runs this sweep now: sweep run --resume goes on with it")
@@ -373,7 +416,9 @@ def status_text(picture: dict[str, Any]) -> str:
     hidden = sum(counts.get(state, 0) for state in ("submitting", "queued", "running")) - len(picture["active"])
     if hidden > 0:
         lines.append(f"  and {hidden} more active points")
-    lines.extend(f"  {row['state']:<10} {'':>8}  {_clean(row['key'])}: {_clean(row['reason'] or row['outcome'] or '')}" for row in picture["failed"])
+    lines.extend(
+        f"  {row['state']:<10} {'':>8}  {_clean(row['key'])}: {_clean(row['reason'] or row['outcome'] or '')}" for row in picture["failed"]
+    )
     hidden = counts.get("failed", 0) + counts.get("refused", 0) - len(picture["failed"])
     if hidden > 0:
         lines.append(f"  and {hidden} more that failed or were refused")
@@ -453,7 +498,15 @@ def _cancel(path: Path, arguments: argparse.Namespace, out: TextIO) -> int:
             ]
             _executor(name).cancel(attempts)
             if not any(lives for _, lives in ledger.runners()):
-                runner = Runner(read_plan(path), ledger, folder, _executor(name), verify=lambda point: ["cancelled"], snapshot=lambda: None, limits=Limits(poll=0.2))
+                runner = Runner(
+                    read_plan(path),
+                    ledger,
+                    folder,
+                    _executor(name),
+                    verify=lambda point: ["cancelled"],
+                    snapshot=lambda: None,
+                    limits=Limits(poll=0.2),
+                )
                 runner.settle(30.0)
         out.write(f"{_many(before, 'point')} cancelled before they started, {len(active)} told to stop\n")
         return OK

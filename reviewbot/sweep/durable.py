@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from typing import Any
 
 
@@ -51,10 +52,8 @@ def read_json(path: str) -> dict[str, Any] | None:
 
 
 def remove(path: str) -> None:
-    try:
+    with suppress(OSError):
         os.unlink(path)
-    except OSError:
-        pass
 
 
 def sync_folder(path: str) -> None:

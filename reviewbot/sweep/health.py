@@ -29,7 +29,8 @@ FATAL_LINES = (
 
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """``attempts`` probes of ``url``, ``interval`` seconds apart; ``log`` (relative to the workspace, or absolute) is watched for ``fatal`` lines.
+    """``attempts`` probes of ``url``, ``interval`` seconds apart; ``log`` (relative to the workspace, or absolute) is watched for ``fatal``
+    lines.
 
     Without a ``url`` only the log is watched.
     """
@@ -95,6 +96,7 @@ class Watch:
         self.check = check
         self.healthy = not check.url
         self._log = LogWatch(check.log, check.fatal) if check.log else None
+        self._line = ""
         self._tried = 0
         self._next = (time.monotonic() if now is None else now) + (0 if check.url else float("inf"))
 
@@ -105,10 +107,11 @@ class Watch:
 
     def fatal(self) -> tuple[str, str] | None:
         """An outcome and its reason, if the log has a fatal line."""
-        line = self._log.fatal() if self._log is not None else None
-        if line is None:
+        if self._log is not None and not self._line:
+            self._line = self._log.fatal() or ""
+        if not self._line:
             return None
-        return ("server-failure" if self.healthy and self.check.url else "startup-failure"), f"the server's log says: {line}"
+        return ("server-failure" if self.healthy and self.check.url else "startup-failure"), f"the server's log says: {self._line}"
 
     def tick(self, now: float) -> tuple[str, str] | None:
         """An outcome (``startup-failure``, ``startup-timeout``, ``server-failure``) and its reason; ``None``: go on."""

@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 from reviewbot.sweep import processes
@@ -29,11 +30,26 @@ GRACE = 10.0  # seconds between asking a process group to stop and stopping it
 RESERVE = 64 * 1024  # bytes kept aside for the last word on a full disk
 _SUBREAPER = 36  # prctl(PR_SET_CHILD_SUBREAPER)
 _STOPS = {signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP}
+_TELLING = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}  # that the job has to end
+_TOGETHER = 1.0  # seconds within which signals to a whole job arrive at all of its processes
 _SHOWN_RESULTS = 2000
 
 # What a job takes over from the environment that it is started in; everything else is in its plan.
-PASSED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TMPDIR", "TZ", "XDG_RUNTIME_DIR", "LD_LIBRARY_PATH", "DOCKER_HOST", "MUNGE_SOCKET")
-PASSED_PREFIXES = ("SLURM_", "LC_", "CUDA_", "ROCR_", "HIP_", "NVIDIA_")
+PASSED = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "TMPDIR",
+    "TZ",
+    "XDG_RUNTIME_DIR",
+    "LD_LIBRARY_PATH",
+    "DOCKER_HOST",
+    "MUNGE_SOCKET",
+)
+PASSED_PREFIXES = ("SLURM_", "SLURMD_", "LC_", "CUDA_", "ROCR_", "HIP_", "NVIDIA_")
 
 
 def main(submission: str) -> int:
@@ -150,7 +166,7 @@ def _point(folder: str, job: dict[str, Any], ending: _Ending) -> int:
     finally:
         output.close()
     rc, outcome, reason, number = _supervise(process, job, work)
-    _stop_group(process)
+    _stop_group(process, float(job.get("grace", GRACE)))
     if number:
         ending.stopped(number)
         return 128 + number
@@ -191,7 +207,14 @@ def _supervise(process: subprocess.Popen[bytes], job: dict[str, Any], work: str)
                 return -signal.SIGTERM, *bad, 0
             pause = min(pause, watch.pause(time.monotonic()))
         found = signal.sigtimedwait(_STOPS | {signal.SIGCHLD}, max(0.0, pause))
+        if found is not None and found.si_signo in _TELLING:
+            return 0, "", "", found.si_signo
         if process.poll() is not None:
+            if (process.returncode < 0 or process.returncode > 128) and scheduler_job():
+                # A scheduler signals all processes of a job, and the point may be the first to end of it.
+                found = signal.sigtimedwait(_TELLING, _TOGETHER)
+                if found is not None:
+                    return 0, "", "", found.si_signo
             if watch is not None and process.returncode != 0:
                 bad = watch.fatal()
                 if bad is None and not watch.healthy:
@@ -199,8 +222,6 @@ def _supervise(process: subprocess.Popen[bytes], job: dict[str, Any], work: str)
                 if bad is not None:
                     return process.returncode, *bad, 0
             return process.returncode, "exited", "", 0
-        if found is not None and found.si_signo in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            return 0, "", "", found.si_signo
         if time.monotonic() >= limit:
             return 124, "timeout", f"the time limit of {job['time_limit']:g} s is over", 0
 
@@ -211,16 +232,14 @@ def _unblock() -> None:
 
 def _adopt_orphans() -> None:
     """Become the parent of what the point leaves behind, so that a daemon in a session of its own is found and stopped as well."""
-    try:
+    with suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0)
-    except (OSError, AttributeError):
-        pass
 
 
-def _stop_group(process: subprocess.Popen[bytes]) -> None:
+def _stop_group(process: subprocess.Popen[bytes], grace: float) -> None:
     """End everything that the point started: first asked, then forced."""
     _signal_all(process.pid, signal.SIGTERM)
-    until = time.monotonic() + GRACE
+    until = time.monotonic() + grace
     pause = 0.002
     while time.monotonic() < until and _left(process):
         time.sleep(pause)
@@ -244,16 +263,12 @@ def _left(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _signal_all(group: int, number: int) -> None:
-    try:
+    with suppress(OSError):
         os.killpg(group, number)
-    except OSError:
-        pass
     for child in processes.children(os.getpid()):
-        try:
+        with suppress(OSError):
             os.kill(child, number)
             os.killpg(child, number)
-        except OSError:
-            pass
 
 
 # --- workspace and results -----------------------------------------------------------------------------------------
@@ -305,10 +320,8 @@ def _remove_tree(path: str) -> None:
             _remove_tree(entry.path)
         else:
             remove(entry.path)
-    try:
+    with suppress(OSError):
         os.rmdir(path)
-    except OSError:
-        pass
 
 
 def _environment(folder: str, job: dict[str, Any], work: str) -> dict[str, str]:

@@ -1,9 +1,9 @@
 """The ledger: what has become of every point of a plan. SQLite in WAL mode; every transition is durable before anything follows from it.
 
-States: ``pending`` -> ``submitting`` -> ``queued`` -> ``running`` -> ``done`` | ``failed`` | ``cancelled``; a point whose receipt does not hold
-goes from ``submitting`` to ``refused``. A runner owns the points it took; it may lose them only when it is dead, or silent for ``LEASE``
-seconds, and every change of a point names the owner that makes it. An attempt executes at most once whatever the ledger says, because
-its job has to make the attempt's ``claim`` file first (see ``job``).
+States: ``pending`` -> ``submitting`` -> ``queued`` -> ``running`` -> ``done`` | ``failed`` | ``cancelled``; a point whose receipt does not
+hold goes from ``submitting`` to ``refused``. A runner owns the points it took; it may lose them only when it is dead, or silent for
+``LEASE`` seconds, and every change of a point names the owner that makes it. An attempt executes at most once whatever the ledger says,
+because its job has to make the attempt's ``claim`` file first (see ``job``).
 """
 
 from __future__ import annotations
@@ -32,32 +32,26 @@ _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE point (
   id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, receipt TEXT NOT NULL, gpus INTEGER NOT NULL, state TEXT NOT NULL DEFAULT 'pending',
-  attempt INTEGER NOT NULL DEFAULT 0, lost INTEGER NOT NULL DEFAULT 0, owner TEXT, executor TEXT, submission TEXT, place INTEGER, job TEXT, devices TEXT,
-  outcome TEXT, reason TEXT, rc INTEGER, taken REAL, started REAL, ended REAL, cancel INTEGER NOT NULL DEFAULT 0, results TEXT
-);
-CREATE INDEX point_state ON point (state, id);
-CREATE TABLE event (
-  id INTEGER PRIMARY KEY, point INTEGER NOT NULL, attempt INTEGER NOT NULL, at REAL NOT NULL, state TEXT NOT NULL, owner TEXT, note TEXT
-);
-CREATE INDEX event_point ON event (point);
-CREATE TABLE runner (owner TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, born INTEGER, beat REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE tally (state TEXT PRIMARY KEY, n INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID;
-CREATE TRIGGER point_moves AFTER UPDATE OF state ON point WHEN old.state <> new.state BEGIN
-  UPDATE tally SET n = n - 1 WHERE state = old.state;
-  UPDATE tally SET n = n + 1, seconds = seconds + max(0, coalesce(new.ended - new.started, 0)) WHERE state = new.state;
-  INSERT INTO event (point, attempt, at, state, owner, note)
-    VALUES (new.id, new.attempt, (julianday('now') - 2440587.5) * 86400.0, new.state, new.owner, new.reason);
-END;
+  attempt INTEGER NOT NULL DEFAULT 0, lost INTEGER NOT NULL DEFAULT 0, owner TEXT, executor TEXT, submission TEXT, place INTEGER, job TEXT,
+  devices TEXT, outcome TEXT, reason TEXT, rc INTEGER, taken REAL, started REAL, ended REAL, cancel INTEGER NOT NULL DEFAULT 0, results TEXT
+  ); CREATE INDEX point_state ON point (state, id); CREATE TABLE event ( id INTEGER PRIMARY KEY, point INTEGER NOT NULL, attempt INTEGER NOT
+  NULL, at REAL NOT NULL, state TEXT NOT NULL, owner TEXT, note TEXT ); CREATE INDEX event_point ON event (point); CREATE TABLE runner
+  (owner TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, born INTEGER, beat REAL NOT NULL) WITHOUT ROWID; CREATE TABLE tally
+  (state TEXT PRIMARY KEY, n INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID; CREATE TRIGGER point_moves AFTER UPDATE OF state ON
+  point WHEN old.state <> new.state BEGIN UPDATE tally SET n = n - 1 WHERE state = old.state; UPDATE tally SET n = n + 1, seconds = seconds
+  + max(0, coalesce(new.ended - new.started, 0)) WHERE state = new.state; INSERT INTO event (point, attempt, at, state, owner, note) VALUES
+  (new.id, new.attempt, (julianday('now') - 2440587.5) * 86400.0, new.state, new.owner, new.reason); END;
 """
 _COLUMNS = (
-    "id, key, receipt, gpus, state, attempt, lost, owner, executor, submission, place, job, devices, outcome, reason, rc, taken, started, ended, cancel, results"
+    "id, key, receipt, gpus, state, attempt, lost, owner, executor, submission, place, job, devices, "
+    "outcome, reason, rc, taken, started, ended, cancel, results"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A point in the ledger. ``place`` is its index in its submission, ``job`` the scheduler's name for it, ``devices`` the GPUs of a local job;
-    ``lost`` counts attempts that ended without a last word. Times are seconds since 1970."""
+    """A point in the ledger. ``place`` is its index in its submission, ``job`` the scheduler's name for it, ``devices`` the GPUs of a local
+    job; ``lost`` counts attempts that ended without a last word. Times are seconds since 1970."""
 
     id: int
     key: str
@@ -120,7 +114,9 @@ class Ledger:
             database.execute("PRAGMA journal_mode = MEMORY")  # nobody sees this file until it is complete
             database.executescript(_SCHEMA)
             with _transaction(database):
-                database.executemany("INSERT INTO meta VALUES (?, ?)", [("version", str(VERSION)), ("plan", plan_id), ("made", str(time.time()))])
+                database.executemany(
+                    "INSERT INTO meta VALUES (?, ?)", [("version", str(VERSION)), ("plan", plan_id), ("made", str(time.time()))]
+                )
                 database.executemany("INSERT INTO point (key, receipt, gpus) VALUES (?, ?, ?)", points)
                 count = database.execute("SELECT count(*) FROM point").fetchone()[0]
                 rows = [(state, count if state == "pending" else 0, 0.0) for state in STATES]
@@ -199,7 +195,8 @@ class Ledger:
     # --- points ----------------------------------------------------------------------------------------------------
 
     def take(self, owner: str, executor: str, submission: str, most: int, gpus: int | None = None) -> list[Row]:
-        """Take up to ``most`` pending points for one submission: from here on they are this runner's. ``gpus``: no more than that together."""
+        """Take up to ``most`` pending points for one submission: from here on they are this runner's. ``gpus``: no more than that
+        together."""
         with self._writing():
             rows = self._rows("WHERE state = 'pending' ORDER BY id LIMIT ?", [most])
             chosen: list[Row] = []
@@ -211,8 +208,9 @@ class Ledger:
                 chosen.append(row)
             now = time.time()
             self._db.executemany(
-                "UPDATE point SET state = 'submitting', attempt = attempt + 1, owner = ?, executor = ?, submission = ?, place = ?, job = NULL, devices = NULL, "
-                "outcome = NULL, reason = NULL, rc = NULL, taken = ?, started = NULL, ended = NULL, results = NULL WHERE id = ?",
+                "UPDATE point SET state = 'submitting', attempt = attempt + 1, owner = ?, executor = ?, submission = ?, place = ?, "
+                "job = NULL, devices = NULL, outcome = NULL, reason = NULL, rc = NULL, taken = ?, "
+                "started = NULL, ended = NULL, results = NULL WHERE id = ?",
                 [(owner, executor, submission, place, now, row.id) for place, row in enumerate(chosen)],
             )
             return self._rows(f"WHERE id IN ({', '.join('?' * len(chosen))}) ORDER BY id", [row.id for row in chosen])
@@ -240,7 +238,8 @@ class Ledger:
         condition, given = ("", []) if keys is None else (f" AND key IN ({', '.join('?' * len(keys))})", list(keys))
         with self._writing():
             cursor = self._db.execute(
-                f"UPDATE point SET state = 'cancelled', outcome = 'cancelled', reason = 'cancelled before it started', ended = ? WHERE state = 'pending'{condition}",
+                "UPDATE point SET state = 'cancelled', outcome = 'cancelled', reason = 'cancelled before it started', ended = ? "
+                f"WHERE state = 'pending'{condition}",
                 [time.time(), *given],
             )
             self._db.execute(f"UPDATE point SET cancel = 1 WHERE state IN {_in(ACTIVE)}{condition}", given)
@@ -251,7 +250,9 @@ class Ledger:
         condition, given = ("", []) if keys is None else (f" AND key IN ({', '.join('?' * len(keys))})", list(keys))
         with self._writing():
             cursor = self._db.execute(
-                f"UPDATE point SET state = 'pending', owner = NULL, cancel = 0, lost = 0, reason = NULL WHERE state IN {_in(states)}{condition}", given
+                "UPDATE point SET state = 'pending', owner = NULL, cancel = 0, lost = 0, reason = NULL "
+                f"WHERE state IN {_in(states)}{condition}",
+                given,
             )
             return cursor.rowcount
 

@@ -22,9 +22,9 @@ _IDENTITY = re.compile(rb'^\{\s*"version":\s*(\d+),\s*"id":\s*"([0-9a-f]{64})"')
 
 @dataclass(frozen=True, slots=True)
 class PlanPoint:
-    """One point on one launcher. ``argv`` is executed in a copy of the repository; ``{folder}`` and ``{work}`` in it stand for the job's folder and
-    that copy. ``files`` are written into the job's folder first. ``passed`` are variables whose value comes from the runner's environment. ``time_limit``
-    is in seconds; ``outputs`` are globs of result files."""
+    """One point on one launcher. ``argv`` is executed in a copy of the repository; ``{folder}`` and ``{work}`` in it stand for the job's
+    folder and that copy. ``files`` are written into the job's folder first. ``passed`` are variables whose value comes from the runner's
+    environment. ``time_limit`` is in seconds; ``outputs`` are globs of result files."""
 
     key: str
     point: str
@@ -78,7 +78,14 @@ class Plan:
 
 
 def make_plan(
-    points: Iterable[PlanPoint], left_out: Iterable[LeftOut], *, made: str, repository: str, commit: str, revision: str | None, options: Mapping[str, Any]
+    points: Iterable[PlanPoint],
+    left_out: Iterable[LeftOut],
+    *,
+    made: str,
+    repository: str,
+    commit: str,
+    revision: str | None,
+    options: Mapping[str, Any],
 ) -> Plan:
     """A plan with its id, which is a digest of all of it."""
     plan = Plan("", made, repository, commit, revision, __version__, options, tuple(points), tuple(left_out))

@@ -15,6 +15,7 @@ from reviewbot.engine.model import Finding, Level
 from reviewbot.engine.registry import load_rules, nearest
 from reviewbot.engine.run import check
 from reviewbot.git import GitError, Repository
+from reviewbot.runs.lazy import LazyRun
 from reviewbot.runs.model import Run
 from reviewbot.settings import NAME as SETTINGS
 from reviewbot.settings import Settings
@@ -71,7 +72,8 @@ def plan_points(found: Checked, pairs: Iterable[tuple[Run, Job]], options: Optio
     """The points of a plan, in order, and those that are left out: with an error, refused by their launcher, or not known."""
     points: list[PlanPoint] = []
     left_out: list[LeftOut] = []
-    for run, job in pairs:
+    for found_run, job in pairs:
+        run = found_run.whole() if isinstance(found_run, LazyRun) else found_run
         about = touching(found.findings, run)
         errors = [finding for finding in about if finding.level is Level.ERROR]
         if errors:
@@ -93,31 +95,59 @@ def _point(found: Checked, run: Run, job: Job, about: Sequence[Finding], options
     outputs = outputs_of(run, job, command.kind)
     health = health_of(run, job, command, options)
     given = {
-        "argv": command.argv, "files": command.files, "environment": command.environment, "passed": command.passed, "gpus": gpus, "nodes": nodes,
-        "time_limit": limit, "outputs": outputs, "health": health,
-    }  # fmt: skip
+        "argv": command.argv,
+        "files": command.files,
+        "environment": command.environment,
+        "passed": command.passed,
+        "gpus": gpus,
+        "nodes": nodes,
+        "time_limit": limit,
+        "outputs": outputs,
+        "health": health,
+    }
     tree = found.context.tree
     receipt = make_receipt(run, job, tree, found.context.lines, about, found.commit, given, SETTINGS)
     return PlanPoint(
-        key=point_key(run), point=run.point.id, config=run.point.key, runner=run.runner, node=run.node, launcher=run.launcher, kind=command.kind,
-        scenario=run.point.scenario, row=run.point.row, argv=command.argv, files=command.files, environment=command.environment, passed=command.passed,
-        gpus=gpus, nodes=nodes, time_limit=limit, gpu_hours=round(gpus * limit / 3600, 6), outputs=outputs, health=health, receipt=receipt,
-    )  # fmt: skip
+        key=point_key(run),
+        point=run.point.id,
+        config=run.point.key,
+        runner=run.runner,
+        node=run.node,
+        launcher=run.launcher,
+        kind=command.kind,
+        scenario=run.point.scenario,
+        row=run.point.row,
+        argv=command.argv,
+        files=command.files,
+        environment=command.environment,
+        passed=command.passed,
+        gpus=gpus,
+        nodes=nodes,
+        time_limit=limit,
+        gpu_hours=round(gpus * limit / 3600, 6),
+        outputs=outputs,
+        health=health,
+        receipt=receipt,
+    )
 
 
 def _plain(finding: Finding) -> dict[str, Any]:
     return {
-        "rule": finding.rule, "level": str(finding.level), "path": finding.path, "line": finding.line, "message": finding.message,
+        "rule": finding.rule,
+        "level": str(finding.level),
+        "path": finding.path,
+        "line": finding.line,
+        "message": finding.message,
         "fingerprint": finding.fingerprint,
-    }  # fmt: skip
+    }
 
 
 # --- selection -------------------------------------------------------------------------------------------------------
 
 
 def select(found: Checked, keys: Sequence[str], filters: Sequence[str], base: Checked | None) -> list[tuple[Run, Job]]:
-    """The pairs that keys (config keys, ids of points, names in plans; ``*`` matches any text) and filters (``FIELD=GLOB`` over the row, or ``key``,
-    ``runner``, ``launcher``) choose; with ``base`` those that run something else, or nothing, there."""
+    """The pairs that keys (config keys, ids of points, names in plans; ``*`` matches any text) and filters (``FIELD=GLOB`` over the row, or
+    ``key``, ``runner``, ``launcher``) choose; with ``base`` those that run something else, or nothing, there."""
     pairs = list(found.pairs)
     if keys:
         known = {name for run, _ in pairs for name in _names(run)}
@@ -142,7 +172,14 @@ def _names(run: Run) -> tuple[str, ...]:
 
 
 def _field(run: Run, name: str) -> str:
-    special = {"key": run.point.key, "point": run.point.id, "runner": run.runner, "launcher": run.launcher, "node": run.node, "scenario": run.point.scenario}
+    special = {
+        "key": run.point.key,
+        "point": run.point.id,
+        "runner": run.runner,
+        "launcher": run.launcher,
+        "node": run.node,
+        "scenario": run.point.scenario,
+    }
     value: Any = special.get(name)
     if value is None:
         value = run.point.row

@@ -69,7 +69,8 @@ def svg(series: Sequence[Series]) -> str:
         return HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * value / upwards[-1]
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" font-family="system-ui, sans-serif" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        'font-family="system-ui, sans-serif" font-size="12">',
         "<title>Throughput per GPU against interactivity</title>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
     ]
@@ -83,7 +84,8 @@ def svg(series: Sequence[Series]) -> str:
     parts.append(f'<text x="{middle}" y="{HEIGHT - 14}" text-anchor="middle" fill="#0f172a">Interactivity (tokens/s per user)</text>')
     centre = (_TOP + HEIGHT - _BOTTOM) / 2
     parts.append(
-        f'<text x="18" y="{centre}" text-anchor="middle" transform="rotate(-90 18 {centre})" fill="#0f172a">Throughput (tokens/s per GPU)</text>'
+        f'<text x="18" y="{centre}" text-anchor="middle" transform="rotate(-90 18 {centre})" fill="#0f172a">'
+        "Throughput (tokens/s per GPU)</text>"
     )
     for number, one in enumerate(series):
         colour = COLOURS[number % len(COLOURS)]
@@ -109,7 +111,10 @@ def _circle(x: float, y: float, label: str, fill: str, stroke: str, kind: str) -
 
 def _xml(text: str) -> str:
     """Text without the characters that XML has no place for."""
-    return "".join(character if character in "\t\n" or (character.isprintable() and not 0xD800 <= ord(character) < 0xE000) else "\ufffd" for character in text)
+    return "".join(
+        character if character in "\t\n" or (character.isprintable() and not 0xD800 <= ord(character) < 0xE000) else "\ufffd"
+        for character in text
+    )
 
 
 def _short(value: float) -> str:

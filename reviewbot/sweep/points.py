@@ -32,8 +32,8 @@ class Unplannable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How points are made: ``kind`` of command, ``container`` profile for scripts, ``time_limit`` in seconds where given for all, and what is known of
-    servers that runs do not say (``{NAME}`` in ``health_url`` and ``server_log`` stands for a variable of the point)."""
+    """How points are made: ``kind`` of command, ``container`` profile for scripts, ``time_limit`` in seconds where given for all, and what
+    is known of servers that runs do not say (``{NAME}`` in ``health_url`` and ``server_log`` stands for a variable of the point)."""
 
     kind: str = "launcher"
     container: str = "none"
@@ -48,10 +48,17 @@ class Options:
 
     def data(self) -> dict[str, Any]:
         return {
-            "kind": self.kind, "container": self.container, "time_limit": self.time_limit, "passed": list(self.passed), "health_url": self.health_url,
-            "health_interval": self.health_interval, "health_attempts": self.health_attempts, "server_log": self.server_log, "srtctl": self.srtctl,
+            "kind": self.kind,
+            "container": self.container,
+            "time_limit": self.time_limit,
+            "passed": list(self.passed),
+            "health_url": self.health_url,
+            "health_interval": self.health_interval,
+            "health_attempts": self.health_attempts,
+            "server_log": self.server_log,
+            "srtctl": self.srtctl,
             "mock": self.mock,
-        }  # fmt: skip
+        }
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Options:
@@ -106,15 +113,27 @@ def _script(run: Run, options: Options, passed: tuple[str, ...]) -> Command:
     inner = ("bash", enter.path)
     if options.container == "none":
         return Command("script", inner, {}, environment, passed)
-    image = run.image.value if run.image is not None else None
+    written = run.point.row.get("image")
+    image = run.image.value if run.image is not None else written if isinstance(written, str) else None
     if image is None:
         raise Unplannable("the image of its container is not known")
     names = sorted({*environment, *passed, "CUDA_VISIBLE_DEVICES"})
     if options.container == "docker":
         argv = (
-            "docker", "run", "--rm", "--init", "--network=host", "--ipc=host", "--gpus=all", "--volume={work}:/workspace", "--workdir=/workspace",
-            *(f"--env={name}" for name in names), "--entrypoint=", image, *inner,
-        )  # fmt: skip
+            "docker",
+            "run",
+            "--rm",
+            "--init",
+            "--network=host",
+            "--ipc=host",
+            "--gpus=all",
+            "--volume={work}:/workspace",
+            "--workdir=/workspace",
+            *(f"--env={name}" for name in names),
+            "--entrypoint=",
+            image,
+            *inner,
+        )
     else:
         argv = (
             "srun", "--ntasks=1", f"--container-image={image}", "--container-mounts={work}:/workspace", "--container-workdir=/workspace",
@@ -179,7 +198,12 @@ def time_limit_of(run: Run, options: Options) -> float:
     if options.time_limit is not None:
         return options.time_limit
     recipe = run.recipe
-    if recipe is not None and recipe.time_limit is not None and isinstance(recipe.time_limit.value, (int, float)) and recipe.time_limit.value > 0:
+    if (
+        recipe is not None
+        and recipe.time_limit is not None
+        and isinstance(recipe.time_limit.value, (int, float))
+        and recipe.time_limit.value > 0
+    ):
         return float(recipe.time_limit.value)
     for effect in run.effects:
         if isinstance(effect, (Exec, Submit)) and effect.argv and effect.argv[0].rpartition("/")[2] in _SCHEDULERS:
@@ -200,7 +224,8 @@ def _time_option(argv: Iterable[str]) -> float | None:
 
 
 def slurm_time(text: str) -> float | None:
-    """Seconds of a time limit in Slurm's notation: ``M``, ``M:S``, ``H:M:S``, ``D-H``, ``D-H:M``, ``D-H:M:S``; ``None`` where it is none."""
+    """Seconds of a time limit in Slurm's notation: ``M``, ``M:S``, ``H:M:S``, ``D-H``, ``D-H:M``, ``D-H:M:S``; ``None`` where it is
+    none."""
     days, dash, rest = text.rpartition("-")
     parts = rest.split(":")
     if not all(part.isdigit() for part in parts) or len(parts) > 3 or (dash and not days.isdigit()):
@@ -222,7 +247,8 @@ def slurm_time(text: str) -> float | None:
 
 
 def outputs_of(run: Run, job: Job, kind: str) -> tuple[str, ...]:
-    """Globs of the result files that a run leaves: named after ``RESULT_FILENAME`` where that is known, any JSON file that is new otherwise."""
+    """Globs of the result files that a run leaves: named after ``RESULT_FILENAME`` where that is known, any JSON file that is new
+    otherwise."""
     if kind == "recipe":
         return ("srt-results/*",)
     name = _value_of(run, job, "RESULT_FILENAME")

@@ -20,8 +20,9 @@ from reviewbot.trace.values import is_known
 from reviewbot.tree import Tree, TreeError
 
 Receipt = dict[str, Any]
-"""``digest`` over the rest: ``commit``, ``run`` (digest of the run), ``files`` (path to content id), ``lines`` (path to line to digest of its text),
-``values`` (digest of script and environment), ``rules`` (version of the rules) and ``findings`` (what was found about it then)."""
+"""``digest`` over the rest: ``commit``, ``run`` (digest of the run), ``files`` (path to content id), ``lines`` (path to line to digest of
+its text), ``values`` (digest of script and environment), ``rules`` (version of the rules) and ``findings`` (what was found about it
+then)."""
 
 _SHOWN = 6  # reasons of one kind that a refusal names
 
@@ -92,7 +93,9 @@ def differences(planned: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
         reasons.append(f"{len(changed) - _SHOWN} more files changed")
     known = {finding["fingerprint"] for finding in planned["findings"]}
     errors = [finding for finding in now["findings"] if finding["level"] == "error" and finding["fingerprint"] not in known]
-    reasons.extend(f"new error: {finding['path']}:{finding['line']}: {finding['message']} [{finding['rule']}]" for finding in errors[:_SHOWN])
+    reasons.extend(
+        f"new error: {finding['path']}:{finding['line']}: {finding['message']} [{finding['rule']}]" for finding in errors[:_SHOWN]
+    )
     if not reasons and planned["values"] != now["values"]:
         reasons.append("its script or environment is another one")
     if not reasons and planned["run"] != now["run"]:

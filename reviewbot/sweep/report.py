@@ -30,10 +30,20 @@ def table(plan: Plan, ledger: Ledger) -> Table:
     for entry in ledger.each():
         point = plan.by_key[entry.key]
         common = {
-            "key": entry.key, "config": point.config, "runner": point.runner, "scenario": point.scenario, "framework": point.row.get("framework"),
-            "precision": point.row.get("precision"), "model": point.row.get("model"), "state": entry.state, "outcome": entry.outcome,
-            "reason": entry.reason, "attempt": entry.attempt, "receipt": entry.receipt, "gpus": point.gpus,
-        }  # fmt: skip
+            "key": entry.key,
+            "config": point.config,
+            "runner": point.runner,
+            "scenario": point.scenario,
+            "framework": point.row.get("framework"),
+            "precision": point.row.get("precision"),
+            "model": point.row.get("model"),
+            "state": entry.state,
+            "outcome": entry.outcome,
+            "reason": entry.reason,
+            "attempt": entry.attempt,
+            "receipt": entry.receipt,
+            "gpus": point.gpus,
+        }
         for result in entry.result_rows or [{}]:
             merged = {**common, **result}
             rows.append({name: merged.get(name) for name in COLUMNS})
@@ -58,7 +68,9 @@ def series(rows: Sequence[Mapping[str, Any]], previous: Sequence[Mapping[str, An
     for name, members in groups(rows).items():
         best = frontier([(row["interactivity"], row["tput_per_gpu"]) for row in members])
         dots = tuple(Dot(row["interactivity"], row["tput_per_gpu"], _label(row), place in best) for place, row in enumerate(members))
-        found.append(Series(name, dots, tuple(Dot(row["interactivity"], row["tput_per_gpu"], _label(row)) for row in earlier.get(name, ()))))
+        found.append(
+            Series(name, dots, tuple(Dot(row["interactivity"], row["tput_per_gpu"], _label(row)) for row in earlier.get(name, ())))
+        )
     return found
 
 
@@ -103,7 +115,13 @@ def report_data(plan: Plan, rows: Table, counts: Mapping[str, int], compared: li
         places = frontier([(row["interactivity"], row["tput_per_gpu"]) for row in members])
         best.extend(str(members[place]["key"]) for place in sorted(places))
     return {
-        "version": VERSION, "plan": plan.id, "commit": plan.commit, "made": plan.made, "counts": dict(counts), "rows": rows, "frontier": best,
+        "version": VERSION,
+        "plan": plan.id,
+        "commit": plan.commit,
+        "made": plan.made,
+        "counts": dict(counts),
+        "rows": rows,
+        "frontier": best,
         "failures": [
             {"key": row["key"], "state": row["state"], "outcome": row["outcome"], "reason": row["reason"]}
             for row in rows
@@ -111,7 +129,7 @@ def report_data(plan: Plan, rows: Table, counts: Mapping[str, int], compared: li
         ],
         "left_out": [{"key": one.key, "reason": one.reason} for one in plan.left_out],
         "comparison": compared,
-    }  # fmt: skip
+    }
 
 
 def csv_text(rows: Table) -> str:
@@ -190,10 +208,20 @@ svg{width:100%;height:auto;border:1px solid var(--line);border-radius:.5rem}
 """
 
 _SHOWN = (
-    ("key", "Point", ""), ("shape", "Result", ""), ("conc", "Conc", "n"), ("gpus", "GPUs", "n"), ("successful", "Good", "n"), ("requests", "Requests", "n"),
-    ("tput_per_gpu", "tok/s/GPU", "n"), ("interactivity", "tok/s/user", "n"), ("ttft_ms", "TTFT ms", "n"), ("tpot_ms", "TPOT ms", "n"),
-    ("task", "Task", ""), ("score", "Score", "n"), ("receipt", "Receipt", "receipt"),
-)  # fmt: skip
+    ("key", "Point", ""),
+    ("shape", "Result", ""),
+    ("conc", "Conc", "n"),
+    ("gpus", "GPUs", "n"),
+    ("successful", "Good", "n"),
+    ("requests", "Requests", "n"),
+    ("tput_per_gpu", "tok/s/GPU", "n"),
+    ("interactivity", "tok/s/user", "n"),
+    ("ttft_ms", "TTFT ms", "n"),
+    ("tpot_ms", "TPOT ms", "n"),
+    ("task", "Task", ""),
+    ("score", "Score", "n"),
+    ("receipt", "Receipt", "receipt"),
+)
 
 
 def page(data: Mapping[str, Any], drawing: str, drawn: Sequence[Series]) -> str:
@@ -202,24 +230,36 @@ def page(data: Mapping[str, Any], drawing: str, drawn: Sequence[Series]) -> str:
     measured = [row for row in data["rows"] if row["shape"] is not None]
     parts = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>Sweep {_text(data['plan'][:12])}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
         f"<h1>Sweep {_text(data['plan'][:12])}</h1>",
         f'<p class="meta">planned {_text(data["made"])} at commit {_text(data["commit"][:12] or "none")}</p>',
-        '<ul class="counts" id="counts">' + "".join(f'<li class="{_text(s)}">{n} {_text(s)}</li>' for s, n in data["counts"].items() if n) + "</ul>",
+        '<ul class="counts" id="counts">'
+        + "".join(f'<li class="{_text(s)}">{n} {_text(s)}</li>' for s, n in data["counts"].items() if n)
+        + "</ul>",
     ]
     if drawn:
         parts.append("<h2>Throughput per GPU against interactivity</h2>")
-        parts.append('<ul class="legend">' + "".join(
-            f'<li><span style="background:{COLOURS[number % len(COLOURS)]}"></span>{_text(one.name)}</li>' for number, one in enumerate(drawn)
-        ) + "<li>filled: on the Pareto frontier</li></ul>")  # fmt: skip
+        parts.append(
+            '<ul class="legend">'
+            + "".join(
+                f'<li><span style="background:{COLOURS[number % len(COLOURS)]}"></span>{_text(one.name)}</li>'
+                for number, one in enumerate(drawn)
+            )
+            + "<li>filled: on the Pareto frontier</li></ul>"
+        )
         parts.append(drawing)
     if data["failures"]:
-        parts.append('<h2>Failures</h2>\n<div class="wide"><table id="failures"><thead><tr><th>Point</th><th>State</th><th>Why</th></tr></thead><tbody>')
+        parts.append(
+            '<h2>Failures</h2>\n<div class="wide"><table id="failures">'
+            "<thead><tr><th>Point</th><th>State</th><th>Why</th></tr></thead><tbody>"
+        )
         for row in data["failures"]:
             why = f"{row['outcome'] or ''}: {row['reason'] or ''}".strip(": ")[:_SHOWN_REASON]
-            parts.append(f'<tr><td>{_text(row["key"])}</td><td class="{_text(row["state"])}">{_text(row["state"])}</td><td>{_text(why)}</td></tr>')
+            parts.append(
+                f'<tr><td>{_text(row["key"])}</td><td class="{_text(row["state"])}">{_text(row["state"])}</td><td>{_text(why)}</td></tr>'
+            )
         parts.append("</tbody></table></div>")
     if data["comparison"] is not None:
         parts.append(_comparison_table(data["comparison"]))
@@ -227,7 +267,7 @@ def page(data: Mapping[str, Any], drawing: str, drawn: Sequence[Series]) -> str:
     parts.append("".join(f'<th class="{kind}">{title}</th>' for _, title, kind in _SHOWN) + "</tr></thead><tbody>")
     for row in measured:
         cells = "".join(f'<td class="{kind}">{_text(_shown(name, row[name]))}</td>' for name, _, kind in _SHOWN)
-        parts.append(f'<tr{" class=best" if row["key"] in best and row["tput_per_gpu"] else ""}>{cells}</tr>')
+        parts.append(f"<tr{' class=best' if row['key'] in best and row['tput_per_gpu'] else ''}>{cells}</tr>")
     parts.append("</tbody></table></div>")
     if data["left_out"]:
         parts.append('<h2>Left out</h2>\n<div class="wide"><table id="left-out"><tbody>')
@@ -239,13 +279,16 @@ def page(data: Mapping[str, Any], drawing: str, drawn: Sequence[Series]) -> str:
 
 def _comparison_table(compared: Sequence[Mapping[str, Any]]) -> str:
     parts = [
-        '<h2>Against the previous sweep</h2>\n<div class="wide"><table id="comparison"><thead><tr><th>Point</th><th class="n">Conc</th><th>State</th>',
+        '<h2>Against the previous sweep</h2>\n<div class="wide"><table id="comparison">'
+        '<thead><tr><th>Point</th><th class="n">Conc</th><th>State</th>',
         '<th class="n">tok/s/GPU</th><th class="n">tok/s/user</th><th class="n">TTFT ms</th><th class="n">Score</th></tr></thead><tbody>',
     ]
     for row in compared:
         state = f"{row['before'] or 'not there'} → {row['now'] or 'not there'}" if row["before"] != row["now"] else str(row["now"])
         cells = "".join(_change(row[name], name == "ttft_ms") for name in _COMPARED)
-        parts.append(f'<tr><td>{_text(row["key"])}</td><td class="n">{_text(_shown("conc", row["conc"]))}</td><td>{_text(state)}</td>{cells}</tr>')
+        parts.append(
+            f'<tr><td>{_text(row["key"])}</td><td class="n">{_text(_shown("conc", row["conc"]))}</td><td>{_text(state)}</td>{cells}</tr>'
+        )
     parts.append("</tbody></table></div>")
     return "\n".join(parts)
 

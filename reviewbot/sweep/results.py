@@ -13,10 +13,38 @@ from reviewbot.sweep.plan import PlanPoint
 MAX_BYTES = 64 * 1024 * 1024
 
 COLUMNS = (
-    "key", "config", "runner", "scenario", "framework", "precision", "model", "state", "outcome", "reason", "attempt", "shape", "file", "isl", "osl", "conc", "gpus",
-    "requests", "successful", "total_tput", "output_tput", "tput_per_gpu", "output_tput_per_gpu", "interactivity", "ttft_ms", "tpot_ms", "e2e_ms", "seconds",
-    "task", "score", "receipt",
-)  # fmt: skip
+    "key",
+    "config",
+    "runner",
+    "scenario",
+    "framework",
+    "precision",
+    "model",
+    "state",
+    "outcome",
+    "reason",
+    "attempt",
+    "shape",
+    "file",
+    "isl",
+    "osl",
+    "conc",
+    "gpus",
+    "requests",
+    "successful",
+    "total_tput",
+    "output_tput",
+    "tput_per_gpu",
+    "output_tput_per_gpu",
+    "interactivity",
+    "ttft_ms",
+    "tpot_ms",
+    "e2e_ms",
+    "seconds",
+    "task",
+    "score",
+    "receipt",
+)
 """Columns of the table. Throughput is in tokens a second, ``interactivity`` in tokens a second a user, times are medians."""
 
 
@@ -53,7 +81,9 @@ def judge(point: PlanPoint, end: Mapping[str, Any], folder: Path) -> Outcome:
     if trouble:
         return Outcome("unreadable-result", trouble, tuple(rows))
     if not rows:
-        return Outcome("empty", f"no result of a known shape among {', '.join(p.name for p in found[:3])}" if found else "it left no result")
+        return Outcome(
+            "empty", f"no result of a known shape among {', '.join(p.name for p in found[:3])}" if found else "it left no result"
+        )
     useless = [row for row in rows if row.get("successful") == 0]
     if useless:
         return Outcome("no-success", f"{useless[0]['file']}: not one request was successful", tuple(rows))
@@ -90,7 +120,9 @@ def _rows(data: Mapping[str, Any], point: PlanPoint) -> list[dict[str, Any]]:
     if isinstance(data.get("output_token_throughput"), Mapping) and "request_count" in data:
         return [_aiperf(data, point)]
     if "exit_code" in data and "job_id" in data:
-        return [{"shape": "status", "successful": 1 if data["exit_code"] == 0 else 0, "score": number(data.get("score")), "gpus": point.gpus}]
+        return [
+            {"shape": "status", "successful": 1 if data["exit_code"] == 0 else 0, "score": number(data.get("score")), "gpus": point.gpus}
+        ]
     return []
 
 
@@ -99,13 +131,20 @@ def _fixed(data: Mapping[str, Any], point: PlanPoint) -> dict[str, Any]:
     tpot = number(data.get("median_tpot_ms"))
     return _with_rates(
         {
-            "shape": "fixed", "conc": whole(data.get("max_concurrency")), "requests": whole(data.get("num_prompts")), "successful": whole(data.get("completed")),
-            "total_tput": number(data.get("total_token_throughput")), "output_tput": number(data.get("output_throughput")),
-            "ttft_ms": number(data.get("median_ttft_ms")), "tpot_ms": tpot, "e2e_ms": number(data.get("median_e2el_ms")),
-            "seconds": number(data.get("duration")), "interactivity": _inverse(tpot),
+            "shape": "fixed",
+            "conc": whole(data.get("max_concurrency")),
+            "requests": whole(data.get("num_prompts")),
+            "successful": whole(data.get("completed")),
+            "total_tput": number(data.get("total_token_throughput")),
+            "output_tput": number(data.get("output_throughput")),
+            "ttft_ms": number(data.get("median_ttft_ms")),
+            "tpot_ms": tpot,
+            "e2e_ms": number(data.get("median_e2el_ms")),
+            "seconds": number(data.get("duration")),
+            "interactivity": _inverse(tpot),
         },
         point,
-    )  # fmt: skip
+    )
 
 
 def _agentic(data: Mapping[str, Any], point: PlanPoint) -> dict[str, Any]:
@@ -147,14 +186,20 @@ def _aiperf(data: Mapping[str, Any], point: PlanPoint) -> dict[str, Any]:
     generator = config.get("loadgen") if isinstance(config, Mapping) else None
     return _with_rates(
         {
-            "shape": "aiperf", "conc": whole(generator.get("concurrency")) if isinstance(generator, Mapping) else None,
-            "requests": None if completed is None else int(completed + (failed or 0)), "successful": None if completed is None else int(completed),
-            "total_tput": average("total_token_throughput", "avg"), "output_tput": output, "ttft_ms": average("time_to_first_token", "p50", "avg"),
-            "tpot_ms": tpot, "e2e_ms": average("request_latency", "p50", "avg"), "seconds": average("benchmark_duration", "avg"),
+            "shape": "aiperf",
+            "conc": whole(generator.get("concurrency")) if isinstance(generator, Mapping) else None,
+            "requests": None if completed is None else int(completed + (failed or 0)),
+            "successful": None if completed is None else int(completed),
+            "total_tput": average("total_token_throughput", "avg"),
+            "output_tput": output,
+            "ttft_ms": average("time_to_first_token", "p50", "avg"),
+            "tpot_ms": tpot,
+            "e2e_ms": average("request_latency", "p50", "avg"),
+            "seconds": average("benchmark_duration", "avg"),
             "interactivity": _inverse(tpot),
         },
         point,
-    )  # fmt: skip
+    )
 
 
 def _eval(data: Mapping[str, Any], point: PlanPoint) -> list[dict[str, Any]]:
@@ -164,17 +209,25 @@ def _eval(data: Mapping[str, Any], point: PlanPoint) -> list[dict[str, Any]]:
     for task, values in data["results"].items():
         if not isinstance(values, Mapping):
             continue
-        scored = [(name, number(value)) for name, value in values.items() if "stderr" not in name and name not in ("alias", "name", "sample_len")]
+        scored = [
+            (name, number(value)) for name, value in values.items() if "stderr" not in name and name not in ("alias", "name", "sample_len")
+        ]
         preferred = [pair for pair in scored if pair[1] is not None]
-        preferred.sort(key=lambda pair: (not any(word in pair[0] for word in ("strict", "resolved")), not pair[0].startswith(("exact_match", "acc"))))
+        preferred.sort(
+            key=lambda pair: (not any(word in pair[0] for word in ("strict", "resolved")), not pair[0].startswith(("exact_match", "acc")))
+        )
         counted = samples.get(task) if isinstance(samples, Mapping) else None
         effective = whole(counted.get("effective")) if isinstance(counted, Mapping) else None
         rows.append(
             {
-                "shape": "eval", "task": str(task), "score": preferred[0][1] if preferred else None, "requests": effective,
-                "successful": 0 if not preferred else effective, "gpus": point.gpus,
+                "shape": "eval",
+                "task": str(task),
+                "score": preferred[0][1] if preferred else None,
+                "requests": effective,
+                "successful": 0 if not preferred else effective,
+                "gpus": point.gpus,
             }
-        )  # fmt: skip
+        )
     return rows
 
 

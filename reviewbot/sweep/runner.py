@@ -28,8 +28,8 @@ _STARTED = "started"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How a sweep goes on: ``jobs`` at a time (``None``: as many as there are), ``gpus`` of this machine, ``retries`` of attempts that were lost
-    through no fault of the point, ``fail_fast``: no new points after a failure. ``poll`` is in seconds."""
+    """How a sweep goes on: ``jobs`` at a time (``None``: as many as there are), ``gpus`` of this machine, ``retries`` of attempts that were
+    lost through no fault of the point, ``fail_fast``: no new points after a failure. ``poll`` is in seconds."""
 
     jobs: int | None = None
     gpus: int | None = None
@@ -45,8 +45,8 @@ class _Gone:
 
 
 class Runner:
-    """One runner of a plan. ``verify`` says why a point's receipt does not hold; ``snapshot`` gives the copy of the repository for it to work on;
-    ``report`` is told what happens."""
+    """One runner of a plan. ``verify`` says why a point's receipt does not hold; ``snapshot`` gives the copy of the repository for it to
+    work on; ``report`` is told what happens."""
 
     def __init__(
         self, plan: Plan, ledger: Ledger, folder: Path, executor: Executor, *, verify: Callable[[PlanPoint], Sequence[str]],
@@ -68,7 +68,8 @@ class Runner:
         self._stop = threading.Event()
 
     def run(self) -> None:
-        """Return when no point is left that is pending or this runner's, or when told to stop; jobs that run then go on without a runner."""
+        """Return when no point is left that is pending or this runner's, or when told to stop; jobs that run then go on without a
+        runner."""
         self._owner = self._ledger.register()
         previous = {number: signal.signal(number, self._told_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
         next_beat = 0.0
@@ -83,6 +84,7 @@ class Runner:
                 closed = self._failed and self._limits.fail_fast
                 taken = 0 if closed else self._start(mine)
                 if not mine and not taken and (closed or not self._ledger.status().counts["pending"]) and not self._adopt():
+                    self._executor.close()
                     return
                 self._stop.wait(max(self._limits.poll, mine / 500))
         finally:
@@ -119,7 +121,11 @@ class Runner:
                 continue  # without names: the claims of the jobs tell
             self._ledger.change(
                 self._owner,
-                [(row.id, {"state": "queued", "job": named[row.place]}) for row in group if row.place is not None and row.place < len(named)],
+                [
+                    (row.id, {"state": "queued", "job": named[row.place]})
+                    for row in group
+                    if row.place is not None and row.place < len(named)
+                ],
             )
         self._report(f"taken up  {len(rows)} points of a runner that is gone")
         return len(rows)
@@ -183,6 +189,7 @@ class Runner:
             lost = row.lost + (0 if row.job is None else 1)  # one that was never handed over is nobody's fault
             why = f"stopped by signal {stopped['signal']}" if stopped else seen.detail
             if lost <= self._limits.retries:
+                self._executor.cancel([self._attempt(row)])  # whatever is left of it must not start any more
                 self._report(f"again     {row.key}: {why}")
                 return {"state": "pending", "lost": lost, "reason": why, "owner": None}
             return {"state": "failed", "outcome": seen.reason, "reason": f"{why}; tried {lost} times", "ended": now, "lost": lost}
@@ -192,10 +199,14 @@ class Runner:
         point = self._plan.by_key[row.key]
         found: Outcome = judge(point, end, self.attempt_folder(row) / "results")
         return {
-            "state": "done" if found.outcome == "success" else "failed", "outcome": found.outcome, "reason": found.reason or None, "rc": end.get("rc"),
-            "started": end.get("started") or row.started or row.taken, "ended": end.get("ended") or time.time(),
+            "state": "done" if found.outcome == "success" else "failed",
+            "outcome": found.outcome,
+            "reason": found.reason or None,
+            "rc": end.get("rc"),
+            "started": end.get("started") or row.started or row.taken,
+            "ended": end.get("ended") or time.time(),
             "results": json.dumps([*found.rows]) if found.rows else None,
-        }  # fmt: skip
+        }
 
     # --- starting --------------------------------------------------------------------------------------------------
 
@@ -221,7 +232,9 @@ class Runner:
             reasons = self._verify(point)
             if reasons:
                 reason = "; ".join(reasons)
-                self._ledger.change(self._owner, [(row.id, {"state": "refused", "outcome": "stale-receipt", "reason": reason, "ended": time.time()})])
+                self._ledger.change(
+                    self._owner, [(row.id, {"state": "refused", "outcome": "stale-receipt", "reason": reason, "ended": time.time()})]
+                )
                 self._report(f"refused   {row.key}: {reason}")
                 self._failed = True
             else:
@@ -254,7 +267,10 @@ class Runner:
         self._ledger.change(
             self._owner,
             [
-                (row.id, {"submission": submission, "place": place, "devices": ",".join(map(str, given[row.id])) if row.id in given else None})
+                (
+                    row.id,
+                    {"submission": submission, "place": place, "devices": ",".join(map(str, given[row.id])) if row.id in given else None},
+                )
                 for place, row in enumerate(rows)
             ],
         )

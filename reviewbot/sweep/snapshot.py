@@ -14,8 +14,8 @@ _CHUNK = 1 << 20
 
 
 def make_snapshot(tree: Tree, root: Path, live: bool, folder: Path) -> Path:
-    """A copy of all files of ``tree`` below ``folder``, made once for each content. ``live``: the tree is what lies in ``root`` now, so files that are
-    too large for the checker are copied from there. Raises ``SweepError``."""
+    """A copy of all files of ``tree`` below ``folder``, made once for each content. ``live``: the tree is what lies in ``root`` now, so
+    files that are too large for the checker are copied from there. Raises ``SweepError``."""
     aside = folder / f".snapshot.{os.getpid()}.{os.urandom(4).hex()}"
     digest = hashlib.sha256()
     try:

@@ -1,4 +1,5 @@
-"""A recipe as a point: ``srtctl apply --json``, then the job that it names, followed to its end. Runs inside of a job, with the standard library alone."""
+"""A recipe as a point: ``srtctl apply --json``, then the job that it names, followed to its end. Runs inside of a job, with the standard
+library alone."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from reviewbot.sweep.durable import read_json
@@ -91,7 +93,9 @@ def scheduler_state(job: str) -> tuple[str, int | None]:
     if not job.isdigit():
         return "", None
     try:
-        done = subprocess.run(["scontrol", "show", "job", "-o", job], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            ["scontrol", "show", "job", "-o", job], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return "", None
     state = re.search(r"\bJobState=(\w+)", done.stdout)
@@ -100,10 +104,8 @@ def scheduler_state(job: str) -> tuple[str, int | None]:
 
 
 def cancel(job: str) -> None:
-    try:
+    with suppress(OSError, subprocess.TimeoutExpired):
         subprocess.run(["scancel", job], capture_output=True, timeout=60, stdin=subprocess.DEVNULL, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        pass
 
 
 def collect(folder: str, target: str) -> None:

@@ -26,7 +26,7 @@ from reviewbot.engine.engine_settings import Named, by_file, flags, variable_sta
 from reviewbot.engine.model import Finding, Fix, Level, Related, Rule
 from reviewbot.engine.recipes import replaced, word_span
 
-RULE = Rule("deprecated-engine-name", Level.NOTE)
+RULE = Rule("deprecated-engine-name", Level.NOTE, frozenset({"runs", "change"}), scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -31,7 +31,7 @@ from reviewbot.engine.durations import duration
 from reviewbot.engine.model import Finding, Level, Related, Rule
 from reviewbot.engine.recipes import Use, beside_resources, own, uses
 
-RULE = Rule("health-check-too-short", Level.WARNING)
+RULE = Rule("health-check-too-short", Level.WARNING, frozenset({"runs", "change"}), scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -26,7 +26,7 @@ from reviewbot.engine.recipes import own
 from reviewbot.runs.build import document_of
 from reviewbot.runs.servers import layers_of
 
-RULE = Rule("ignored-selector", Level.WARNING)
+RULE = Rule("ignored-selector", Level.WARNING, scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

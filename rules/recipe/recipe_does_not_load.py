@@ -36,7 +36,7 @@ from reviewbot.runs.model import Run
 from reviewbot.runs.servers import layers_of
 from reviewbot.trace.effects import Submit
 
-RULE = Rule("recipe-does-not-load", Level.ERROR)
+RULE = Rule("recipe-does-not-load", Level.ERROR, scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Related, Rule
 from reviewbot.engine.recipes import own, uses
 
-RULE = Rule("recipe-name-differs", Level.NOTE, guess=True)
+RULE = Rule("recipe-name-differs", Level.NOTE, frozenset({"runs", "change"}), guess=True, scope="run")
 
 _LEAST = 3  # words that both names have
 _KIND = 3  # last letters that words of a kind share

@@ -26,7 +26,7 @@ from reviewbot.engine.engine_settings import Named, flag_status, flags, full_nam
 from reviewbot.engine.model import Finding, Fix, Level, Rule
 from reviewbot.engine.recipes import replaced, word_span
 
-RULE = Rule("unknown-engine-flag", Level.ERROR)
+RULE = Rule("unknown-engine-flag", Level.ERROR, frozenset({"runs", "change"}), scope="run")
 
 _NAME = re.compile(r"[A-Za-z][\w.-]*\Z")
 

@@ -29,7 +29,7 @@ from reviewbot.engine.engine_settings import Named, by_file, variable_status, va
 from reviewbot.engine.model import Finding, Fix, Level, Related, Rule
 from reviewbot.engine.recipes import replaced, word_span
 
-RULE = Rule("unread-variable", Level.WARNING)
+RULE = Rule("unread-variable", Level.WARNING, frozenset({"runs", "change"}), scope="run")
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 

@@ -1,4 +1,5 @@
-"""A Slurm cluster on this machine: two virtual nodes of eight fake GPUs, private ports, keys and folders; nothing outside of one folder is touched."""
+"""A Slurm cluster on this machine: two virtual nodes of eight fake GPUs, private ports, keys and folders; nothing outside of one folder is
+touched."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={ports[0]}
 SlurmdPort={ports[1]}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge/munge.socket
+AuthInfo=socket={folder}/munge/munge.socket,cred_expire=5
 CredType=cred/munge
 SlurmUser=root
 SlurmdUser=root
@@ -52,8 +53,8 @@ SchedulerParameters=sched_interval=1,sched_min_interval=100000,batch_sched_delay
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 GresTypes=gpu
-NodeName=vm[0-1] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{ports[2]}-{ports[3]}] CPUs=16 Boards=1 SocketsPerBoard=1 CoresPerSocket=16 ThreadsPerCore=1 RealMemory=8000 Gres=gpu:8 State=UNKNOWN
-PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1
+NodeName=vm[0-1] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{ports[2]}-{ports[3]}] CPUs=16 Boards=1 SocketsPerBoard=1 CoresPerSocket=16
+ThreadsPerCore=1 RealMemory=8000 Gres=gpu:8 State=UNKNOWN PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1
 PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=OFF
 """
 
@@ -84,9 +85,7 @@ class Cluster:
         folder = self.folder
         for name in ("state", "spool/vm0", "spool/vm1", "log", "munge"):
             (folder / name).mkdir(parents=True)
-        for parent in (folder, *folder.parents):  # munge must be able to get to its socket
-            if parent.stat().st_mode & 0o001 == 0:
-                parent.chmod(parent.stat().st_mode | 0o011)
+        folder.chmod(0o755)  # munge must be able to get to its socket
         config = _CONFIG.format(host=socket.gethostname().partition(".")[0], folder=folder, ports=_ports(), **self._options)
         (folder / "slurm.conf").write_text(config)
         devices = "tty[0-7]" if Path("/dev/tty7").exists() else "null"
@@ -123,6 +122,13 @@ class Cluster:
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
 
+    def clear(self) -> None:
+        """End what a test left behind, so that the next one has the cluster for itself."""
+        left = self.run("squeue", "-h", "-o", "%A", check=False).split()
+        if left:
+            self.run("scancel", *sorted(set(left)), check=False)
+            self.wait_for(lambda: not self.run("squeue", "-h", check=False).strip(), "empty queue")
+
     def stop(self) -> None:
         self.run("scancel", "--full", "-u", "root", check=False)
         self.run("scancel", "-u", "root", check=False)
@@ -150,7 +156,9 @@ class Cluster:
             time.sleep(0.1)
 
     def _call(self, argv: Sequence[str]) -> None:
-        done = subprocess.run(argv, env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=60, start_new_session=True)
+        done = subprocess.run(
+            argv, env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=60, start_new_session=True
+        )
         assert done.returncode == 0, f"{argv[0]}: {done.stderr}"
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,26 +13,30 @@ from tests.sweep.support import ROOT
 
 
 @pytest.fixture(scope="session")
-def _cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def _cluster() -> Iterator[Cluster]:
     reason = missing()
     if reason is not None:
         pytest.skip(reason)
-    cluster = Cluster(tmp_path_factory.mktemp("slurm"))
-    try:
-        cluster.start()
-        yield cluster
-    finally:
-        cluster.stop()
+    # Not below pytest's folder, which nobody else may enter: munge has to get to its socket.
+    with tempfile.TemporaryDirectory(prefix="reviewbot-slurm-", ignore_cleanup_errors=True) as name:
+        cluster = Cluster(Path(name))
+        try:
+            cluster.start()
+            yield cluster
+        finally:
+            cluster.stop()
 
 
 @pytest.fixture
-def cluster(_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+def cluster(_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     """A running Slurm cluster that the Slurm client of this test uses."""
     for name in [name for name in os.environ if name.startswith("SLURM_")]:
         monkeypatch.delenv(name)
     for name, value in _cluster.environment.items():
         monkeypatch.setenv(name, value)
-    return _cluster
+    yield _cluster
+    monkeypatch.undo()
+    _cluster.clear()
 
 
 @pytest.fixture

@@ -22,11 +22,28 @@ def receipt(**more: Any) -> dict[str, Any]:
 
 def point(key: str, script: str = "true", **more: Any) -> PlanPoint:
     fields: dict[str, Any] = {
-        "key": key, "point": key, "config": "toy", "runner": "lab", "node": "lab_00", "launcher": "runners/launch_lab.sh", "kind": "launcher",
-        "scenario": "fixed-seq-len", "row": {"model": "m", "precision": "bf16", "framework": "vllm"}, "argv": ("bash", "-e", "{folder}/step.sh"),
-        "files": {"step.sh": script + "\n"}, "environment": {"POINT": key}, "passed": (), "gpus": 0, "nodes": 1, "time_limit": 60.0,
-        "gpu_hours": 0.0, "outputs": (), "health": None, "receipt": receipt(run=key), **more,
-    }  # fmt: skip
+        "key": key,
+        "point": key,
+        "config": "toy",
+        "runner": "lab",
+        "node": "lab_00",
+        "launcher": "runners/launch_lab.sh",
+        "kind": "launcher",
+        "scenario": "fixed-seq-len",
+        "row": {"model": "m", "precision": "bf16", "framework": "vllm"},
+        "argv": ("bash", "-e", "{folder}/step.sh"),
+        "files": {"step.sh": script + "\n"},
+        "environment": {"POINT": key},
+        "passed": (),
+        "gpus": 0,
+        "nodes": 1,
+        "time_limit": 60.0,
+        "gpu_hours": 0.0,
+        "outputs": (),
+        "health": None,
+        "receipt": receipt(run=key),
+        **more,
+    }
     return PlanPoint(**fields)
 
 
@@ -53,7 +70,9 @@ def execute(path: Path, executor: Any, report: Any = lambda text: None, verify: 
     ledger = ledger_of(path)
     try:
         settings = Limits(**{"poll": 0.05, **limits})
-        Runner(read_plan(path), ledger, paths_of(path)[1], executor, verify=verify, snapshot=lambda: None, limits=settings, report=report).run()
+        Runner(
+            read_plan(path), ledger, paths_of(path)[1], executor, verify=verify, snapshot=lambda: None, limits=settings, report=report
+        ).run()
         return {state: count for state, count in ledger.status().counts.items() if count}
     finally:
         ledger.close()

@@ -76,7 +76,9 @@ def test_the_demo(cluster: Cluster, demo: Path, tmp_path: Path, capsys: pytest.C
 
 def test_an_array_of_200_points(cluster: Cluster, tmp_path: Path):
     log = tmp_path / "executed"
-    path = write_plan(tmp_path / "plan.json", [point(f"p{number:03d}", f'echo "$POINT $SLURM_ARRAY_JOB_ID" >> {log}') for number in range(200)])
+    path = write_plan(
+        tmp_path / "plan.json", [point(f"p{number:03d}", f'echo "$POINT $SLURM_ARRAY_JOB_ID" >> {log}') for number in range(200)]
+    )
     assert execute(path, SlurmExecutor()) == {"done": 200}
     lines = [line.split() for line in log.read_text().splitlines()]
     assert Counter(name for name, _ in lines) == Counter(f"p{number:03d}" for number in range(200))
@@ -128,7 +130,9 @@ def test_two_runners_share_the_work(cluster: Cluster, tmp_path: Path, monkeypatc
 
 def test_cancel(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     log = tmp_path / "executed"
-    path = write_plan(tmp_path / "plan.json", [point(f"p{number:02d}", f'echo "$POINT" >> {log}; sleep 300 & sleep 300') for number in range(40)])
+    path = write_plan(
+        tmp_path / "plan.json", [point(f"p{number:02d}", f'echo "$POINT" >> {log}; sleep 300 & sleep 300') for number in range(40)]
+    )
     with runner(path) as process:
         wait_for_row(path, "p00", "running")
         assert main(["sweep", "cancel", str(path)]) == 0
@@ -152,6 +156,7 @@ def test_requeue(cluster: Cluster, tmp_path: Path):
     path = write_plan(tmp_path / "plan.json", [point("p0", f'echo "begin" >> {log}; sleep 3; echo "end" >> {log}')])
     with runner(path) as process:
         row = wait_for_row(path, "p0", "running")
+        cluster.wait_for(log.exists, "beginning")
         cluster.run("scontrol", "requeue", str(row.job))
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
@@ -164,7 +169,7 @@ def test_preemption(cluster: Cluster, tmp_path: Path):
     log = tmp_path / "executed"
     path = write_plan(tmp_path / "plan.json", [point("p0", f'echo "begin" >> {log}; sleep 3; echo "end" >> {log}', gpus=8, nodes=1)])
     with runner(path) as process:
-        wait_for_row(path, "p0", "running")
+        cluster.wait_for(log.exists, "beginning")
         cluster.run("sbatch", "-p", "urgent", "-N", "2", "--gres=gpu:8", "-o", "/dev/null", "--wrap", "sleep 1")
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
@@ -180,6 +185,7 @@ def test_a_node_goes_down(cluster: Cluster, tmp_path: Path):
         with runner(path) as process:
             for key in ("p0", "p1"):
                 wait_for_row(path, key, "running")
+            cluster.wait_for(lambda: log.exists() and log.read_text().count("\n") == 2, "two beginnings")
             cluster.stop_node("vm1")
             # What slurmctld does by itself after SlurmdTimeout, without the wait.
             cluster.run("scontrol", "update", "NodeName=vm1", "State=DOWN", "Reason=power")
@@ -188,7 +194,7 @@ def test_a_node_goes_down(cluster: Cluster, tmp_path: Path):
     finally:
         cluster.start_node("vm1")
         cluster.run("scontrol", "update", "NodeName=vm1", "State=RESUME", check=False)
-    assert states(path) == {"done": 2}
+    assert states(path) == {"done": 2}, list(ledger_of(path).points())
     places = [line.split() for line in log.read_text().splitlines()]
     assert Counter(node for _, node in places) == {"vm0": 2, "vm1": 1}
     cluster.wait_for(lambda: cluster.run("sinfo", "-h", "-N", "-p", "debug", "-o", "%T").split().count("idle") == 2, "idle nodes")
@@ -199,7 +205,7 @@ def test_the_controller_is_away_for_a_while(cluster: Cluster, tmp_path: Path):
     pid = int((cluster.folder / "slurmctld.pid").read_text())
     with runner(path) as process:
         wait_for_row(path, "p0", "running")
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, signal.SIGTERM)
         try:
             _, errors = process.communicate(timeout=60)
         finally:
@@ -221,7 +227,9 @@ def test_a_time_limit_of_the_job_itself(cluster: Cluster, tmp_path: Path):
         (["--sbatch", "nodelist=vm9"], 3, "Slurm did not take the jobs: sbatch: error: "),
     ],
 )
-def test_plain_errors(cluster: Cluster, demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, said: str):
+def test_plain_errors(
+    cluster: Cluster, demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, said: str
+):
     plan = tmp_path / "plan.json"
     assert main(["-C", str(demo), "sweep", "plan", "--all", "-o", str(plan)]) == 0
     capsys.readouterr()
@@ -230,9 +238,13 @@ def test_plain_errors(cluster: Cluster, demo: Path, tmp_path: Path, capsys: pyte
     assert error.startswith(f"reviewbot: {said}") and error.count("\n") == 1
 
 
-def test_the_controller_does_not_answer(cluster: Cluster, demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def test_the_controller_does_not_answer(
+    cluster: Cluster, demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
     config = (cluster.folder / "slurm.conf").read_text().replace("SlurmctldPort=", "SlurmctldPort=1").splitlines()
-    (tmp_path / "slurm.conf").write_text("\n".join(line if "SlurmctldPort" not in line else "SlurmctldPort=1" for line in config) + "\nMessageTimeout=1\n")
+    (tmp_path / "slurm.conf").write_text(
+        "\n".join(line if "SlurmctldPort" not in line else "SlurmctldPort=1" for line in config) + "\nMessageTimeout=1\n"
+    )
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
     plan = tmp_path / "plan.json"
     assert main(["-C", str(demo), "sweep", "plan", "--all", "-o", str(plan)]) == 0

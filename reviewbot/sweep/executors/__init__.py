@@ -40,8 +40,8 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the executor says of a job: ``state`` is ``queued``, ``running`` or ``ended``; ``reason`` a word of ``LOST``, ``cancelled``, ``timeout``,
-    ``out-of-memory``, or text for people."""
+    """What the executor says of a job: ``state`` is ``queued``, ``running`` or ``ended``; ``reason`` a word of ``LOST``, ``cancelled``,
+    ``timeout``, ``out-of-memory``, or text for people."""
 
     state: str
     reason: str = ""
@@ -72,6 +72,10 @@ class Executor(Protocol):
         ...
 
     def cancel(self, attempts: Sequence[Attempt]) -> None: ...
+
+    def close(self) -> None:
+        """All jobs that it handed over have said their last word."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from reviewbot.sweep.executors import Attempt, Request, Seen, job_command
 from reviewbot.sweep.job import claim_text
 
 _START = 60.0  # seconds that a job may take from being started to its claim
+_END = 3.0  # seconds that a controller may take after its job has ended
 _MARGIN = 5.0  # minutes that the controller allows beyond the job's own time limit
 
 
@@ -53,7 +54,8 @@ class LocalExecutor:
         for job in jobs:
             executor = Jobs(folder)
             executor.command = job_command(job)
-            # Signals of the terminal are for the runner; a job is stopped by name. The working directory may hold modules of the repository's.
+            # Signals of the terminal are for the runner; a job is stopped by name. The working directory may hold modules of the
+            # repository's.
             executor.update_parameters(
                 timeout_min=request.time_limit / 60 + _MARGIN, tasks_per_node=1, gpus_per_node=len(request.devices),
                 visible_gpus=list(request.devices), setup=["trap '' INT HUP QUIT", f"cd {shlex.quote(os.fspath(folder))}"],
@@ -70,8 +72,7 @@ class LocalExecutor:
         return None  # whoever started says so in its claim
 
     def look(self, attempts: Sequence[Attempt]) -> Mapping[int, Seen]:
-        for job in [job for job, started in self._started.items() if started.done()]:
-            del self._started[job]
+        self._collect()
         return {attempt.point: seen for attempt in attempts if (seen := self._look(attempt)) is not None}
 
     def _look(self, attempt: Attempt) -> Seen | None:
@@ -105,3 +106,13 @@ class LocalExecutor:
                     os.kill(claim["pid"], signal.SIGTERM)
                 except OSError:
                     continue
+
+    def close(self) -> None:
+        until = time.monotonic() + _END
+        while self._started and time.monotonic() < until:
+            self._collect()
+            time.sleep(0.02)
+
+    def _collect(self) -> None:
+        for job in [job for job, started in self._started.items() if started.done()]:
+            del self._started[job]

@@ -1,7 +1,10 @@
-"""Jobs on a Slurm cluster, submitted as arrays by submitit's Slurm executor, followed by ``scontrol`` and, where it answers, by ``sacct``."""
+"""Jobs on a Slurm cluster, submitted as arrays by submitit's Slurm executor, followed by ``scontrol`` and, where it answers, by
+``sacct``."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import shutil
 import subprocess
@@ -16,13 +19,21 @@ from reviewbot.sweep.job import claim_text
 _TIMEOUT = 60  # seconds for a command of Slurm's
 _FIELD = re.compile(r"(?:^|\s)([A-Za-z]\w*(?::\w+)?)=(\S*)")
 _CANCEL_AT_ONCE = 500
+_LARGEST_ARRAY = 4_000_001  # Slurm's own bound on MaxArraySize
 
 _RUNNING = frozenset({"RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"})
-_WAITING = frozenset({"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "POWER_UP_NODE"})
+_WAITING = frozenset(
+    {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "POWER_UP_NODE"}
+)
 _ENDED = {
     "COMPLETED": "", "FAILED": "", "CANCELLED": "cancelled", "REVOKED": "cancelled", "TIMEOUT": "timeout", "DEADLINE": "timeout",
     "OUT_OF_MEMORY": "out-of-memory", "NODE_FAIL": "node-failure", "BOOT_FAIL": "node-failure", "PREEMPTED": "preempted",
 }  # fmt: skip
+
+_HELD = re.compile(r"launch.failed.requeued.held", re.IGNORECASE)  # nobody but an administrator lets such a job go on
+_OF_THE_SYSTEM = frozenset(
+    {"JobLaunchFailure", "SystemFailure", "NodeDown", "NodeFail"}
+)  # why a job failed that its script cannot be blamed for
 
 
 def parse_jobs(text: str) -> dict[str, Seen]:
@@ -38,8 +49,10 @@ def parse_jobs(text: str) -> dict[str, Seen]:
         if array is None:
             found[fields["JobId"]] = seen
             continue
-        for index in expand_indices(fields.get("ArrayTaskId", "")):
-            found[f"{array}_{index}"] = seen
+        indices = list(expand_indices(fields.get("ArrayTaskId", ""), _LARGEST_ARRAY))
+        found.update((f"{array}_{index}", seen) for index in indices)
+        if not indices:  # the array itself, none of whose tasks waits any more: tasks that never began ended with it
+            found[f"{array}_*"] = seen
     return found
 
 
@@ -52,7 +65,9 @@ def parse_accounting(text: str) -> dict[str, Seen]:
         if match is None or not state:
             continue
         base, index, indices = match.groups()
-        names = [f"{base}_{index}"] if index else [f"{base}_{one}" for one in expand_indices(indices)] if indices else [base]
+        names = (
+            [f"{base}_{index}"] if index else [f"{base}_{one}" for one in expand_indices(indices, _LARGEST_ARRAY)] if indices else [base]
+        )
         found.update((one, seen_of(state.split()[0].rstrip("+"), "")) for one in names)
     return found
 
@@ -61,17 +76,20 @@ def seen_of(state: str, detail: str) -> Seen:
     """The meaning of a job state. What is not known is not finished."""
     word = state.split(",")[0]
     if word in _ENDED:
-        return Seen("ended", _ENDED[word], f"Slurm: {word}" + (f" ({detail})" if detail else ""))
+        reason = "node-failure" if word == "FAILED" and detail in _OF_THE_SYSTEM else _ENDED[word]
+        return Seen("ended", reason, f"Slurm: {word}" + (f" ({detail})" if detail else ""))
+    if word in _WAITING and _HELD.match(detail):
+        return Seen("ended", "node-failure", f"Slurm: {word} ({detail})")
     return Seen("running" if word in _RUNNING else "queued", "", "" if word in _RUNNING else detail)
 
 
-def expand_indices(text: str) -> Iterable[int]:
-    """``0-3,7%2`` -> 0, 1, 2, 3, 7; ``0-8:4`` -> 0, 4, 8."""
+def expand_indices(text: str, below: int) -> Iterable[int]:
+    """``0-3,7%2`` -> 0, 1, 2, 3, 7; ``0-8:4`` -> 0, 4, 8; those from ``below`` on are left out, as Slurm writes a large number for none."""
     for part in text.partition("%")[0].split(","):
         match = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part)
         if match:
             start, end, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
-            yield from range(start, min(end, start + 1_000_000) + 1, max(1, step))
+            yield from range(start, min(end + 1, below), max(1, step))
 
 
 class SlurmExecutor:
@@ -126,14 +144,21 @@ class SlurmExecutor:
         options = self.options
         extra: dict[str, str | bool] = {"requeue": True, **options.extra}
         given: dict[str, object] = {
-            "job_name": name, "time": int(request.time_limit / 60) + 2, "nodes": request.nodes, "use_srun": False, "partition": options.partition,
-            "account": options.account, "qos": options.qos, "array_parallelism": options.parallel or len(jobs), "additional_parameters": extra,
-        }  # fmt: skip
+            "job_name": name,
+            "time": int(request.time_limit / 60) + 2,
+            "nodes": request.nodes,
+            "use_srun": False,
+            "partition": options.partition,
+            "account": options.account,
+            "qos": options.qos,
+            "array_parallelism": options.parallel or len(jobs),
+            "additional_parameters": extra,
+        }
         if request.gpus:
             given |= {"gres": f"gpu:{request.gpus}"} if options.gres else {"gpus_per_node": request.gpus}
         executor.update_parameters(**{key: value for key, value in given.items() if value is not None})
         try:
-            with executor.batch():
+            with contextlib.redirect_stderr(io.StringIO()), executor.batch():  # what sbatch says is in the exception too
                 handed = [executor.submit(int) for _ in jobs]
         except Exception as error:
             raise SweepError(f"Slurm did not take the jobs: {_last_line(str(error))}", 3) from None
@@ -149,21 +174,28 @@ class SlurmExecutor:
     def look(self, attempts: Sequence[Attempt]) -> Mapping[int, Seen]:
         bases = {attempt.job.partition("_")[0] for attempt in attempts if attempt.job}
         states: dict[str, Seen] = {}
-        gone: set[str] = set()
+        answered: set[str] = set()
         for base in sorted(bases):
             done = _run("scontrol", "show", "job", "-o", base)
             if done is None:
                 continue
             if done.returncode == 0:
+                answered.add(base)
                 states.update(parse_jobs(done.stdout))
             elif "Invalid job id" in done.stderr:
-                gone.add(base)
+                answered.add(base)
                 states.update(self._account(base))
         found: dict[int, Seen] = {}
         for attempt in attempts:
-            seen = self._unnamed(attempt) if attempt.job is None else states.get(attempt.job)
-            if seen is None and attempt.job is not None and attempt.job.partition("_")[0] in gone:
-                seen = Seen("ended", "vanished", "Slurm does not know the job any more, and it left no last word")
+            if attempt.job is None:
+                found[attempt.point] = self._unnamed(attempt)
+                continue
+            base = attempt.job.partition("_")[0]
+            seen = states.get(attempt.job)
+            if seen is None and base in answered:
+                whole = states.get(f"{base}_*")
+                seen = whole if whole is not None and whole.state == "ended" and whole.reason else None
+                seen = seen or Seen("ended", "vanished", "Slurm does not know the job any more, and it left no last word")
             if seen is not None:
                 found[attempt.point] = seen
         return found
@@ -192,11 +224,16 @@ class SlurmExecutor:
         for start in range(0, len(jobs), _CANCEL_AT_ONCE):
             _run("scancel", *jobs[start : start + _CANCEL_AT_ONCE])
 
+    def close(self) -> None:
+        return
+
 
 def _run(*argv: str) -> subprocess.CompletedProcess[str] | None:
     """A command of Slurm's; ``None`` where it cannot be run or does not come back."""
     try:
-        return subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=_TIMEOUT, stdin=subprocess.DEVNULL, check=False)
+        return subprocess.run(
+            argv, capture_output=True, text=True, errors="replace", timeout=_TIMEOUT, stdin=subprocess.DEVNULL, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
 
