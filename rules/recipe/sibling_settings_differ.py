@@ -29,7 +29,6 @@ from reviewbot.bench.model import Recipe, Role, Value
 from reviewbot.documents.positions import Site, Span
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Related, Rule
-from reviewbot.engine.recipes import uses
 
 RULE = Rule("sibling-settings-differ", Level.NOTE, frozenset({"bench", "documents", "runs", "change"}), guess=True)
 
@@ -139,7 +138,7 @@ def _finding(context: Context, missing: tuple[str, ...], found: list[tuple[_Side
         Span(min(lines), 1, max(lines), 1000),
         path=side.path,
         help="add it, or say why this one goes without",
-        touches=[run for use in uses(context) if use.path in paths for run in use.runs],
+        touches=[run for run in context.runs if run.recipe_path in paths],
         related=[Related(Site(one.path, min(value.line for value in one.settings.values())), "the same here") for one, _ in found[1:]],
         structure=f"{side.role.name}.{'flags' if side.flags else 'env'}",
         subject=" ".join(missing),
