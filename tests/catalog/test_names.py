@@ -238,6 +238,9 @@ def test_a_setting_of_trtllm_that_looks_misspelt():
 
 
 def test_the_help_of_a_deprecated_flag_names_the_new_one(tmp_path: Path):
-    told = 'p.add_argument("--old", help="[Deprecated] Use --new-way instead.")\np.add_argument("--gone", help="DEPRECATED: nothing.", deprecated=True)\n'
+    told = (
+        'p.add_argument("--old", help="[Deprecated] Use --new-way instead.")\n'
+        'p.add_argument("--gone", help="DEPRECATED: nothing.", deprecated=True)\n'
+    )
     release = extract.read_release(wheel(tmp_path, "vllm-0.16.0", {**VLLM, "vllm/engine/arg_utils.py": told}))
     assert release.renamed == {"--old": "--new-way", "--gone": ""}
