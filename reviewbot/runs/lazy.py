@@ -90,5 +90,9 @@ class LazyRun(Run):
         return self.whole().recipe_errors
 
     @property
+    def files(self) -> frozenset[str]:
+        return self.whole().files
+
+    @property
     def extra(self) -> Mapping[str, Setting]:
         return self.whole().extra

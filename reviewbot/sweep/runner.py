@@ -189,6 +189,7 @@ class Runner:
             lost = row.lost + (0 if row.job is None else 1)  # one that was never handed over is nobody's fault
             why = f"stopped by signal {stopped['signal']}" if stopped else seen.detail
             if lost <= self._limits.retries:
+                self._executor.cancel([self._attempt(row)])  # whatever is left of it must not start any more
                 self._report(f"again     {row.key}: {why}")
                 return {"state": "pending", "lost": lost, "reason": why, "owner": None}
             return {"state": "failed", "outcome": seen.reason, "reason": f"{why}; tried {lost} times", "ended": now, "lost": lost}

@@ -19,49 +19,68 @@ Instead
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from reviewbot.documents.claims import NameClaims, name_claims
 from reviewbot.documents.positions import Site
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Related, Rule
-from reviewbot.engine.recipes import Use, concurrencies, own, uses
-from reviewbot.runs.model import Server
+from reviewbot.engine.recipes import Use, brought, concurrencies, own, uses
+from reviewbot.runs.model import Run, Server
 from reviewbot.runs.parallel import Parallelism, parallelism
 
 RULE = Rule("name-contradicts-run", Level.WARNING)
 
 
 def check(context: Context) -> Iterator[Finding]:
-    concurrency_of: dict[str, set[int]] = {}
+    known: dict[str, set[int]] = {}
+    said: list[tuple[Run | None, Any]] = [*context.gathered(RULE), *((None, fact) for use in brought(context) for fact in _said(context, use))]
+    for _, (path, numbers, _) in said:
+        known.setdefault(path, set()).update(numbers)
+    for run, (path, _, contradictions) in said:
+        for what, text, site, claim, fact, related, numbers in contradictions:
+            if numbers:
+                if known[path] & set(numbers):
+                    continue
+                fact = f"concurrency {', '.join(map(str, sorted(known[path])))}"
+            yield context.finding(
+                RULE,
+                f"the {what} `{text}` says {claim}, the run has {fact}",
+                Site(*site),
+                help="rename it, or correct the recipe",
+                touches=[run] if run is not None else [],
+                related=[Related(Site(*related), fact)] if related is not None and related != site else [],
+                structure=what,
+                subject=f"{claim} / {fact}",
+            )
+
+
+def gather(context: Context) -> Iterator[object]:
+    """Path and concurrencies of the recipe of one run, and what its names say that the run is not."""
     for use in uses(context):
-        known = concurrency_of.setdefault(use.path, set())
-        for run in use.runs:
-            known.update(concurrencies(run))
-        written = use.recipe.concurrencies
-        if written is not None and isinstance(written.value, tuple):
-            known.update(written.value)
-    for use in uses(context):
-        if not use.path or ":" in use.path:
+        yield from _said(context, use)
+
+
+def _said(context: Context, use: Use) -> Iterator[Any]:
+    known = {number for run in use.runs for number in concurrencies(run)}
+    written = use.recipe.concurrencies
+    if written is not None and isinstance(written.value, tuple):
+        known.update(written.value)
+    found: list[list[Any]] = []
+    stem = use.path.rpartition("/")[2].rpartition(".")[0]
+    name, value = use.name, use.recipe.name
+    places: list[tuple[str, str, Site | None]] = [] if use.multiple or ":" in use.path else [("file name", stem, Site(use.path, 1))]
+    if name is not None and value is not None and name != stem and ":" not in use.path:
+        places.append(("name", name, use.written(value)))
+    for what, text, site in places:
+        if site is None or not use.path or not own(context, site):
             continue
-        stem = use.path.rpartition("/")[2].rpartition(".")[0]
-        name, value = use.name, use.recipe.name
-        places: list[tuple[str, str, Site | None]] = [] if use.multiple else [("file name", stem, Site(use.path, 1))]
-        if name is not None and value is not None and name != stem:
-            places.append(("name", name, use.written(value)))
-        for what, text, site in places:
-            if site is None or not own(context, site):
-                continue
-            for claim, fact, related in _contradictions(name_claims(text), use, concurrency_of[use.path]):
-                yield context.finding(
-                    RULE,
-                    f"the {what} `{text}` says {claim}, the run has {fact}",
-                    site,
-                    help="rename it, or correct the recipe",
-                    touches=use.runs,
-                    related=[Related(related, fact)] if related is not None and own(context, related) and related != site else [],
-                    structure=what,
-                    subject=f"{claim} / {fact}",
-                )
+        claims = name_claims(text)
+        for claim, fact, related in _contradictions(claims, use, known):
+            numbers = list(claims.concurrencies or ()) if claim.startswith("concurrency ") else []
+            found.append([what, text, list(site), claim, fact, list(related) if related is not None and own(context, related) else None, numbers])
+    if use.path:
+        yield [use.path, sorted(known), found]
 
 
 def _contradictions(claims: NameClaims, use: Use, known: set[int]) -> Iterator[tuple[str, str, Site | None]]:
