@@ -35,3 +35,8 @@ def setting_site(point: Point, text: str) -> Site:
             if text in str(item):
                 return field_site(point, f"{role}.additional-settings[{index}]", f"{role}.additional-settings")
     return point.site
+
+
+def is_retired(path: str) -> bool:
+    """Whether a file stands in a folder of what is no longer run."""
+    return "/deprecated/" in f"/{path}"

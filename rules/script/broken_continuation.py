@@ -30,6 +30,7 @@ from reviewbot.documents.positions import Site
 from reviewbot.documents.shell_syntax import Function, Simple
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Fix, Level, Replacement, Rule
+from reviewbot.engine.places import is_retired
 from reviewbot.engine.shell_facts import Facts, facts_of
 
 RULE = Rule("broken-continuation", Level.ERROR, frozenset({"documents"}), scope="document")
@@ -77,6 +78,7 @@ def _stray(
                     help=f'take it out, or write the flag that takes `"${text}"`',
                     structure=command.words[0].text,
                     subject=text,
+                    level=Level.NOTE if is_retired(path) else None,
                 )
 
 
@@ -106,6 +108,7 @@ def _begins(context: Context, path: str, lines: list[str], line: int, what: str,
         related=[(Site(path, place), "the command ends here")] if place != line else [],
         structure="command",
         subject=subject,
+        level=Level.NOTE if is_retired(path) else None,
     )
 
 
@@ -122,7 +125,7 @@ def _dangling(context: Context, path: str, lines: list[str], facts: Facts) -> It
             "the line ends in a backslash and nothing follows",
             Site(path, number),
             help="take the backslash out: a line that is put below it becomes part of this command",
-            level=Level.WARNING,
+            level=Level.NOTE if is_retired(path) else Level.WARNING,
             fix=Fix("take out the backslash", (Replacement(path, number, start, number, len(text) + 1, ""),), safe=True),
             structure="end",
             subject=" ".join(text[:-1].split()),

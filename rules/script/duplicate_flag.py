@@ -30,6 +30,7 @@ from reviewbot.documents.shell_syntax import Simple, Statement, Word
 from reviewbot.engine.commands import program_of
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Fix, Level, Replacement, Rule
+from reviewbot.engine.places import is_retired
 from reviewbot.engine.shell_facts import Facts, assignments, facts_of
 
 RULE = Rule("duplicate-flag", Level.WARNING, frozenset({"documents"}), scope="document")
@@ -122,18 +123,19 @@ def _finding(context: Context, path: str, program: str, name: str, before: _Give
         said = f"`{before.spelling}` stands on this command, and once more in `{given.held}`, which it names too"
     else:
         said = f"`{given.spelling}` stands twice on this command"
-        said += "" if same else f": `{before.value}` on line {before.span.line} does nothing"
-    at, other = (before, given) if given.held else (given, before)
+        said += "" if same else f": `{before.value}` does nothing, `{given.value}` on line {given.span.line} wins"
+    at, other = (given, before) if same and not given.held else (before, given)
     return context.finding(
         RULE,
         said,
         at.span,
         path=path,
         help=f"give it in one place: here, or in `{given.held}`" if given.held else "leave one of them",
-        related=[(Site(path, other.span.line), f"stands here {'too' if given.held else 'first'}")],
+        related=[(Site(path, other.span.line), f"stands here {'first' if other is before else 'too'}")],
         fix=_fix(context, path, given) if same and not given.held else None,
         structure=program,
         subject=f"{name} {before.value} / {given.value}",
+        level=Level.NOTE if is_retired(path) else None,
     )
 
 

@@ -52,7 +52,7 @@ def check(context: Context) -> Iterator[Finding]:
                     until,
                     path=path,
                     help=f"write `{right}`",
-                    fix=Fix(f"write {right}", (Replacement(path, until.line, until.column, until.line, until.end_column, right),), safe=True),
+                    fix=Fix(f"write {right}", (Replacement(path, span.line, span.column, span.line, until.end_column, right),), safe=True),
                     structure=first_word(placed.statement),
                     subject=found["name"],
                 )
