@@ -45,11 +45,12 @@ def check(context: Context) -> Iterator[Finding]:
             site = last_site(asked) or client.site
             if not value or site is None or value.rstrip("/") in names:
                 continue
-            calls = "answers to" if server.engine in _STRICT else "calls its model"
             explicit = "served-model-name" in server.flags
+            told = sorted(names) if explicit else [min(names, key=len)]
+            calls = "answers to" if server.engine in _STRICT else "calls its model"
             yield context.finding(
                 RULE,
-                f"the load generator asks for `{value}`, the server {calls} {listed(sorted(names))}",
+                f"the load generator asks for `{value}`, the server {calls} {listed(told)}",
                 last_site(server.flags.get("served-model-name"), server.flags.get("model")) or server.site or site,
                 help=f"{'name' if explicit else 'give the server'} `--served-model-name {value}`",
                 touches=[run],
@@ -69,7 +70,7 @@ def _served(server: Server) -> frozenset[str]:
     if model is None or not model.value:
         return frozenset()
     path = model.value.rstrip("/")
-    return frozenset({posixpath.basename(path) if server.engine == "trtllm" and path.startswith("/") else path})
+    return frozenset({path, posixpath.basename(path)} if server.engine == "trtllm" else {path})
 
 
 def _asked(client: Client) -> Setting | None:
