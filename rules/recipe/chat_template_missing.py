@@ -66,6 +66,6 @@ def check(context: Context) -> Iterator[Finding]:
 def _speculative(run: Run) -> tuple[str, Setting] | None:
     for server in run.servers:
         for name, setting in server.flags.items():
-            if name.startswith("speculative-") and setting.value is not None and setting.value.lower() not in _OFF:
+            if name.startswith("speculative-") and (setting.unknown or (setting.value or "").lower() not in _OFF):
                 return name.partition(".")[0], setting
     return None
