@@ -180,7 +180,10 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
             return _trace(arguments, parts, progress)
         if arguments.command in _READING_VERBS:
             return _change(arguments, parts, progress)
-        return _check(arguments, parts, progress)
+        from reviewbot.engine.workers import calm
+
+        with calm():
+            return _check(arguments, parts, progress)
     except PartsError as error:
         raise UsageError(str(error)) from None
     finally:
