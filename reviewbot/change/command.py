@@ -91,7 +91,8 @@ def impact_report(sides: Sides, *, hunks: bool = False) -> ImpactReport:
     found = impact(base, head, sides.diff, sides.executed)
     scope = changelog_scope(found, base.bench, head.bench)
     verdict = append_only(scope.entries, found, base.bench, head.bench, sides.diff)
-    price = cost(swept(found, scope.entries, head.bench), head.runs)
+    sweep = swept(found, scope.entries, head.bench)
+    price = cost(sweep, sides.runs([point.id for point, _, _ in sweep]))
     return ImpactReport(found, scope, verdict, price, _hunks(sides) if hunks else None)
 
 

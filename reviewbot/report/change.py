@@ -71,7 +71,7 @@ def summary_markdown(report: ImpactReport) -> str:
         blocks.append(Lines((_verdict_line(report.append_only),)))
     if report.cost.points:
         blocks.append(Lines((_cost_line(report.cost),)))
-    return _markdown(blocks)
+    return _markdown(blocks, "#####")
 
 
 # --- for programs ----------------------------------------------------------------------------------------------------
@@ -342,11 +342,11 @@ def _text(blocks: Sequence[Block]) -> str:
     return "\n".join(out).strip("\n") + "\n"
 
 
-def _markdown(blocks: Sequence[Block]) -> str:
+def _markdown(blocks: Sequence[Block], level: str = "####") -> str:
     out: list[str] = []
     for block in blocks:
         if isinstance(block, Heading):
-            out += [f"#### {escape_markdown(block.text)}", ""]
+            out += [f"{level} {escape_markdown(block.text)}", ""]
         elif isinstance(block, Lines):
             if len(block.items) == 1:
                 out += [escape_markdown(block.items[0]), ""]

@@ -171,3 +171,20 @@ def test_hunks_tell_who_reaches_them(repository: Repository):
     assert len(hunks) == 1
     assert {name.split("[")[0] for name in hunks[0]["head"]} == {SGLANG, "toy-fp8-h100-dynamo-vllm"}
     assert hunks[0]["base"] == hunks[0]["head"]
+
+
+def test_the_summary_of_a_review_has_the_table(repository: Repository):
+    repository.replace(H100, "git checkout v1.0.68", "git checkout v1.0.67")
+    repository.commit()
+    out = repository.run("review", "--dry-run", "--base", repository.base, "--format", "json", "--fail-on", "never")
+    summary = json.loads(out)["summary"]
+    assert "#### Impact" in summary
+    assert "| `checkout.1` |" in summary
+    assert f"{H100}:" in summary
+
+
+def test_the_summary_of_a_review_is_silent_where_nothing_changes(repository: Repository):
+    repository.append("README.md", "more\n")
+    repository.commit()
+    out = repository.run("review", "--dry-run", "--base", repository.base, "--format", "json", "--fail-on", "never")
+    assert "Impact" not in json.loads(out)["summary"]
