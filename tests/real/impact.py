@@ -60,7 +60,8 @@ def chosen_commits(repository: str, head: str, last: int, number: int) -> list[s
     """The commits with the smallest hashes among the last ones that touch what runs are made of."""
     command = ["git", "-C", repository, "log", "--first-parent", f"-n{last}", "--format=%H", head, "--", *PATHS]
     commits = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    return sorted(commits, key=lambda commit: hashlib.sha256(commit.encode()).hexdigest())[:number]
+    chosen = sorted(commits, key=lambda commit: hashlib.sha256(commit.encode()).hexdigest())[:number]
+    return sorted(chosen, key=commits.index)  # neighbours share what is traced
 
 
 def export(repository: str, revision: str, folder: Path) -> None:
@@ -253,14 +254,14 @@ def said_of(report: ImpactReport, pair: Pair) -> list[str]:
 
 
 def judge(pair: Pair, before: Observed | None, after: Observed | None, said: Sequence[str]) -> str:
-    """``equal``, ``unproven`` or what is wrong, which is printed."""
+    """``equal (changed)``, ``equal (unchanged)``, ``unproven`` or what is wrong, which is printed."""
     if before is None or after is None:
         return "timeout"
     differing = before.differences(after)
     if pair.expected == "unproven":
         return "unproven"
     if bool(differing) == (pair.expected == "changed"):
-        return "equal"
+        return f"equal ({pair.expected})"
     print(f"    {pair.point.id} on {pair.after.launcher}: impact says {pair.expected}")
     for text in differing[:4] if differing else said:
         print(f"        {text}", flush=True)
@@ -284,7 +285,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     clones: dict[str, Any] = {UPSTREAM: Path(options.srt_slurm).resolve()} if options.srt_slurm else {}
     total: Counter[str] = Counter()
     for commit in chosen_commits(options.repository, options.head, options.last, options.commits):
-        total += examine(options.repository, commit, clones, options)
+        counts = examine(options.repository, commit, clones, options)
+        print("    " + (", ".join(f"{number} {name}" for name, number in sorted(counts.items())) or "nothing to compare"), flush=True)
+        total += counts
     print(f"{sum(total.values())} points: " + ", ".join(f"{number} {name}" for name, number in sorted(total.items())))
     return 1 if total["missed"] or total["too much"] else 0
 
