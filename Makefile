@@ -65,6 +65,9 @@ real: $(STAMP) system
 	$(BIN)/python tests/real/recipes.py "$(REPO)" "$(SRT_SLURM)" --python "$(SRT_PYTHON)" || failed=1; \
 	else echo "recipes: not compared: SRT_SLURM names no checkout of srt-slurm, or SRT_PYTHON lacks its dependencies"; fi; \
 	$(BIN)/python -m tests.differential.real "$(REPO)" $(if $(SRT_SLURM),"$(SRT_SLURM)") --every $(if $(FULL),1,$(EVERY)) || failed=1; \
+	if git -C "$(REPO)" rev-parse -q --verify HEAD~150 >/dev/null 2>&1; then \
+	$(BIN)/python tests/real/impact.py "$(REPO)" $(if $(SRT_SLURM),"$(SRT_SLURM)") --commits $(if $(FULL),20,2) || failed=1; \
+	else echo "impact: not compared: REPO has not the last 150 commits"; fi; \
 	exit $$failed; fi
 
 # Known defects in the history of a real benchmark repository: make cases REPO=/path/to/clone CASES=/path/to/folder [SRT_SLURM=/path/to/clone]

@@ -41,7 +41,7 @@ class UsageError(Exception):
 _VERBS: dict[str, tuple[str, str, str, str]] = {
     "fit": ("reviewbot.fit.command", "add_arguments", "run", "tell whether a model runs at a parallelism on a GPU"),
     "model": ("reviewbot.fit.command", "add_model_arguments", "run_model", "list, show and add models that fit knows"),
-    "impact": ("reviewbot.change.command", "add_impact_arguments", "run_impact", "tell which points a change touches, value by value, and why"),
+    "impact": ("reviewbot.change.command", "add_impact_arguments", "run_impact", "tell which points a change touches, and why"),
     "reach": ("reviewbot.change.command", "add_reach_arguments", "run_reach", "tell which points execute a line of a script"),
     "when": ("reviewbot.change.command", "add_when_arguments", "run_when", "tell at which commits an effective value of a key changed"),
 }

@@ -141,7 +141,7 @@ def _resolved(tree: Tree, path: str) -> str:
 
 
 def _named_literally(tree: Tree, launchers: Collection[str]) -> bool:
-    """Whether no script can run one of the launchers as a part of another: none is named by a script, and none makes up names like theirs."""
+    """Whether no script can run one of the launchers as a part of another: no script names one or makes up such names."""
     names = [re.escape(path.rpartition("/")[2]) for path in launchers]
     pattern = re.compile("|".join([*names, r"\blaunch_[^\s\w.-]"]).encode())
     for path in tree.paths():
@@ -198,4 +198,3 @@ def chosen(keys: Sequence[str], known: Collection[str]) -> set[str]:
             raise ChangeError(f"no point or config key matches {key!r}" + (f"; the nearest is {close}" if close else ""))
         found |= mine
     return found
-

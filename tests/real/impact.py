@@ -2,10 +2,10 @@
 
     PYTHONPATH=. python tests/real/impact.py REPO [SRT_SLURM] [--commits 20] [--last 150] [--changed 6] [--unchanged 6]
 
-Of the last commits (by first parents) that touch launchers, scripts, recipes or masters, those with the smallest hash of their id are taken.
-For points that impact calls changed, and for some that it calls unchanged (those whose launcher, script or recipe the commit touches first),
-the launcher of base and of head is run up to its submission; a bench script that it starts is run too. What they submit and start must
-differ exactly where impact says so. A difference is explained line by line; the exit status is 1 where there is one.
+Of the last commits (by first parents) that touch launchers, scripts, recipes or masters, those with the smallest hash of their id are
+taken. For points that impact calls changed, and for some that it calls unchanged (those whose launcher, script or recipe the commit
+touches first), the launcher of base and of head is run up to its submission; a bench script that it starts is run too. What they submit and
+start must differ exactly where impact says so. A difference is explained line by line; the exit status is 1 where there is one.
 """
 
 from __future__ import annotations
@@ -125,7 +125,9 @@ def _launched(record: Record, given: Mapping[str, str]) -> dict[str, object]:
             for name, value in call.environment.items()
             if given.get(name) != value and name not in _MACHINE and effective_name(name)
         }
-    starts = [call.argv for call in record.calls if call.argv[0] in ("srun", "docker") and any(word.endswith(".sh") for word in call.argv[1:])]
+    starts = [
+        call.argv for call in record.calls if call.argv[0] in ("srun", "docker") and any(word.endswith(".sh") for word in call.argv[1:])
+    ]
     if starts:
         parts["starts"] = [_plain(argv) for argv in starts]
     if not record.submits and not starts:
@@ -137,7 +139,7 @@ def _launched(record: Record, given: Mapping[str, str]) -> dict[str, object]:
 def _served(record: Record) -> dict[str, object]:
     """Servers and clients, by the flags and the variables that the script sets itself."""
     found = [call for call in record.calls if call.argv[0] in _ENGINES and len(call.argv) > 2 and not call.argv[1].startswith("-c")]
-    return {f"engine {number}": sorted(_plain(call.argv)) for number, call in enumerate(found)}
+    return {f"engine {number}": (sorted(_plain(call.argv)), _parsed(call.recipe)) for number, call in enumerate(found)}
 
 
 def _script_of(record: Record, folder: Path) -> tuple[str, Call] | None:
@@ -209,7 +211,9 @@ def pairs_of(sides: Sides, report: ImpactReport, changed: int, unchanged: int) -
 
     def rank(pair: Pair) -> tuple[bool, str]:
         text = str(pair.after.environment)
-        concerned = pair.after.launcher in touched or any(path.rpartition("/")[2] in text for path in touched if path.endswith((".yaml", ".sh")))
+        concerned = pair.after.launcher in touched or any(
+            path.rpartition("/")[2] in text for path in touched if path.endswith((".yaml", ".sh"))
+        )
         return (not concerned, hashlib.sha256(f"{pair.point.id} {pair.after.launcher}".encode()).hexdigest())
 
     chosen = [*sorted(groups["changed"], key=rank)[:changed], *sorted(groups["unproven"], key=rank)[:2]]
