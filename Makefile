@@ -51,6 +51,8 @@ docs: $(STAMP)
 # make bench [REPO=/path/to/clone] [SRT_SLURM=/path/to/clone] [BENCH=--cpu]
 bench: $(STAMP)
 	$(BIN)/python tests/bench_check.py $(if $(REPO),"$(REPO)") $(UPSTREAM) $(BENCH)
+	@if [ -n "$(REPO)" ] && git -C "$(REPO)" rev-parse -q --verify HEAD >/dev/null 2>&1; then \
+	PYTHONPATH=. $(BIN)/python tests/real/impact_speed.py "$(REPO)" $(if $(SRT_SLURM),"$(SRT_SLURM)"); fi
 
 # A real benchmark repository against its own programs: make real REPO=/path/to/clone [SRT_SLURM=/path/to/clone] [FULL=1]
 # Checks it, compares the expansion of its masters with its generator, every recipe with srt-slurm's loader, and its launchers with bash
