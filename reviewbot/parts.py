@@ -72,6 +72,11 @@ class Session:
         self._progress = progress
         self._kept: Any = None
 
+    @property
+    def upstreams(self) -> Mapping[str, str]:
+        """Local clones by ``OWNER/NAME``: those that settings name and those that were given."""
+        return self._upstreams
+
     def tree(self, revision: str | None) -> Tree:
         """The tree at a revision, ``None`` for the working tree. Raises ``PartsError``."""
         if revision not in self._trees:

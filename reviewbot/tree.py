@@ -334,6 +334,10 @@ class _Objects(_Listed):
         self._ids = {path: object_id for _, object_id, path in entries}
         self._repository = repository
 
+    def ids(self) -> Mapping[str, str]:
+        """The object id of every file, link and submodule, by path."""
+        return self._ids
+
     def _content(self, path: str) -> bytes:
         return self._object(path)
 

@@ -286,3 +286,24 @@ def test_a_repository_of_another_user_is_refused_with_advice(repo: Path) -> None
         with pytest.raises(GitError) as caught:
             Repository.find(str(repo))
         assert caught.value.code == "unsafe-repository"
+
+
+def test_line_counts_of_every_kind_of_change(tmp_path: Path):
+    def run(*arguments: str) -> str:
+        return subprocess.run(["git", "-C", str(tmp_path), *arguments], check=True, capture_output=True, text=True).stdout.strip()
+
+    run("init", "-q")
+    lines = "".join(f"line {number}\n" for number in range(20))
+    for name, content in {"old\tname": lines, "gone": "a\nb\n", "binary": "\0", "changed": "a\nb\n"}.items():
+        (tmp_path / name).write_text(content)
+    run("add", "-A")
+    run("commit", "-q", "-m", "one")
+    run("mv", "old\tname", "new\nname")
+    (tmp_path / "new\nname").write_text(lines + "more\n")
+    (tmp_path / "gone").unlink()
+    (tmp_path / "binary").write_text("\0\1")
+    (tmp_path / "changed").write_text("a\nc\nd\n")
+    run("add", "-A")
+    run("commit", "-q", "-m", "two")
+    counts = Repository.find(str(tmp_path)).line_counts("HEAD~1", "HEAD")
+    assert counts == {"new\nname": 1, "gone": 2, "binary": 0, "changed": 3}

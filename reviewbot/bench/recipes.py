@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from reviewbot.bench import srt_v1, srt_v2
 from reviewbot.bench.model import Recipe, RecipeError
 from reviewbot.bench.srt_values import default
-from reviewbot.bench.validate import RECIPE_SCHEMAS, check, ignored, version
+from reviewbot.bench.validate import RECIPE_SCHEMAS, check, ignored, version, versioned_names
 from reviewbot.bench.variants import (
     Item,
     Variant,
@@ -19,7 +19,7 @@ from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence, find, pla
 from reviewbot.documents.positions import Span
 from reviewbot.documents.yaml import YamlDocument, parse_yaml
 
-__all__ = ["default_of", "effective", "load_argument", "load_recipe", "looks_like_recipe", "schema_of", "split_selector"]
+__all__ = ["default_of", "depends_on_release", "effective", "load_argument", "load_recipe", "looks_like_recipe", "schema_of", "split_selector"]
 
 _BLOCKS = frozenset({"backend", "benchmark", "dynamo", "engine", "frontend", "health_check", "model", "resources", "roles", "slurm"})
 _V1_KEYS = frozenset({"backend", "infra"})
@@ -153,6 +153,18 @@ def _refused(item: Item, key: str) -> Span:
 
 def _error(variant: str, span: Span, message: str, key: str, kind: str) -> RecipeError:
     return RecipeError(variant, message, span.line, span.column, key, kind)
+
+
+# Blocks and values that releases judge differently beyond their keys.
+_JUDGED = frozenset({"telemetry", "profiling", "observability", "het_jobs", "headless"})
+
+
+def depends_on_release(recipe: Recipe) -> bool:
+    """Whether some release may refuse a recipe that loads where no release is asked for."""
+    if recipe.frontend is not None and recipe.frontend.value in ("vllm", "trtllm_serve"):
+        return True
+    words = versioned_names(RECIPE_SCHEMAS[recipe.schema]) | _JUDGED
+    return recipe.schema != 1 or any(not words.isdisjoint(key.split(".")) for key in recipe.settings)
 
 
 def default_of(recipe: Recipe, key: str, tag: str | None = None) -> object:

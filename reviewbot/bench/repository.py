@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
 from reviewbot.bench.adapters import ADAPTERS, Adapter, Declared
 from reviewbot.bench.changelog import Changelog, read_changelog
-from reviewbot.bench.layout import Layout, given_layout, select, with_given
+from reviewbot.bench.layout import Layout, given_layout, matches_any, select, with_given
 from reviewbot.bench.masters import Master, MasterEntry, Masters, Mention, recipe_mentions
 from reviewbot.bench.model import Job, Point, Recipe, RecipeError
 from reviewbot.bench.problems import BenchProblem
@@ -78,6 +79,31 @@ class Bench:
             document = self.yaml_document(path)
             self._recipes[path] = () if document is None else tuple(load_recipe(document))
         return self._recipes[path]
+
+    # --- views
+
+    def narrowed(self, points: Iterable[Point]) -> Bench:
+        """The same repository with some of its points only; evaluations stay those of the whole sweep."""
+        other = copy(self)
+        other.points = tuple(points)
+        for name in ("by_key", "by_id"):
+            other.__dict__.pop(name, None)
+        other.__dict__["evaluated"] = self.evaluated
+        return other
+
+    def over(self, tree: Tree) -> Bench:
+        """The same declarations over another tree, in which no file that ``declares`` names differs."""
+        other = copy(self)
+        other.source = Source(tree)
+        other._recipes = {}
+        for name in ("launchers", "scripts", "recipe_files", "changelog", "workflow_files"):
+            other.__dict__.pop(name, None)
+        return other
+
+    def declares(self, path: str) -> bool:
+        """Whether a file takes part in what points and jobs are: a master, the runner list, a workflow, the generator's source."""
+        layout = self.layout
+        return path in layout.generator or matches_any(path, (*layout.masters, *layout.deprecated, *layout.runners, *layout.workflows))
 
     # --- declarations
 

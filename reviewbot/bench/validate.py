@@ -94,6 +94,24 @@ def known_at(field: Any, at: tuple[int, int, int]) -> bool:
     return not ("x-branch" in field or (since is not None and at < since) or (until is not None and at > until))
 
 
+@cache
+def versioned_names(name: str) -> frozenset[str]:
+    """The keys of a schema that not all releases know."""
+    found: set[str] = set()
+    parts: list[Any] = [schema(name)]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, list):
+            parts.extend(part)
+        elif isinstance(part, dict):
+            parts.extend(part.values())
+            fields = part.get("properties")
+            for key, field in fields.items() if isinstance(fields, dict) else ():
+                if isinstance(field, dict) and not {"x-since", "x-until", "x-branch"}.isdisjoint(field):
+                    found.add(key)
+    return frozenset(found)
+
+
 @lru_cache(maxsize=256)
 def _validator(name: str, at: tuple[int, int, int] | None) -> Any:
     return jsonschema_rs.validator_for(_schema_at(name, at))

@@ -13,33 +13,37 @@ from fractions import Fraction
 
 # A sentence with one of these speaks of something else than the value beside it: another version, a supposition, a comparison.
 _HEDGE = re.compile(
-    r"\b(mirrors?|same|like|unlike|vs\.?|versus|instead|previous(ly)?|formerly|old|used to|was|were|had|sibling|other|others|than|upstream|originally|"
-    r"copied|based on|except|if|when|unless|whenever|would|could|should|might|may|cannot|can't|fails?|failed|hang|hangs|oom|ooms|crash(es)?|rejects?|"
-    r"rejected|bumps?|bumped|raised?|lowered?|reduced?|from|before|after|until|default(s)?|e\.g|for example|instance|todo|fixme|not|never|no longer|without|"
-    r"either|or|up to|at least|at most|per|every|both)\b",
+    r"\b(mirrors?|same|like|unlike|vs\.?|versus|instead|previous(ly)?|formerly|old|used to|was|were|had|sibling|other|others|than|"
+    r"upstream|originally|copied|based on|except|if|when|unless|whenever|would|could|should|might|may|cannot|can't|fails?|failed|"
+    r"hang|hangs|oom|ooms|crash(es)?|rejects?|rejected|bumps?|bumped|raised?|lowered?|reduced?|from|before|after|until|default(s)?|"
+    r"e\.g|for example|instance|todo|fixme|not|never|no longer|without|either|or|up to|at least|at most|per|every|both)\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^.!?;\n]+(?:\.(?=\d)[^.!?;\n]+|\.(?=\w)[^.!?;\n]*)*[.!?;]?")
 _ROLE = r"(?P<role>prefill|decode)"
-_PARALLEL = r"(?:D?EP|TEP|TP|PP|DCP|PCP|DP)\s*=?\s*\d+|no-dp-attn|dp-attn"
+_PARALLEL = r"(?:D?EP|TEP|TP|PP|DCP|PCP|DP)\s*=?\s*\d{1,9}|no-dp-attn|dp-attn"
 
-_WORKERS = re.compile(r"(?<![\w.-])(?P<prefill>\d+)\s?[pP]\s?(?P<decode>\d+)\s?[dD](?![A-Za-z0-9])")
+_WORKERS = re.compile(r"(?<![\w.-])(?P<prefill>\d{1,9})\s?[pP]\s?(?P<decode>\d{1,9})\s?[dD](?![A-Za-z0-9])")
 _ROLE_COUNT = re.compile(
-    rf"(?<![\w.=@])(?P<count>\d+)\s+{_ROLE}(?:\s+(?P<noun>workers?|engines?|nodes?))?"
+    rf"(?<![\w.=@])(?P<count>\d{{1,9}})\s+{_ROLE}(?:\s+(?P<noun>workers?|engines?|nodes?))?"
     rf"(?:\s*[(@]?\s*(?P<parallel>(?:{_PARALLEL})(?:\s*/\s*(?:{_PARALLEL}))*)(?:\s+each)?\s*\)?)?",
 )
 _NODES_OF = re.compile(r"^\W*Nodes:")
 _BARE_END = re.compile(r"\s*(?:$|[+,;.)(:/]|and\b)")
-_ROLE_PARALLEL = re.compile(rf"(?:(?<![\w.])(?P<count>\d+)\s?x\s+)?(?<![\w-])(?P<parallel>(?:DEP|TEP|TP)\s*=?\s*\d+)\s+{_ROLE}\b(?!\s+nodes?)")
-_TOTALS = re.compile(r"(?<![\w.])(?P<nodes>\d+)\s+nodes?\s*/\s*(?P<gpus>\d+)\s+GPUs?\b")
-_CONCURRENCY = re.compile(r"(?<![\w-])conc(?:urrency)?\s?=\s?(?P<value>\d+)(?![\w.-])")
-_ONE_PARALLEL = re.compile(r"(?P<name>D?EP|TEP|TP|PP|DCP|PCP|DP)\s*=?\s*(?P<value>\d+)|(?P<switch>no-dp-attn|dp-attn)")
+_ROLE_PARALLEL = re.compile(
+    rf"(?:(?<![\w.])(?P<count>\d{{1,9}})\s?x\s+)?"
+    rf"(?<![\w-])(?P<parallel>(?:DEP|TEP|TP)\s*=?\s*\d{{1,9}})\s+{_ROLE}\b(?!\s+nodes?)"
+)
+_TOTALS = re.compile(r"(?<![\w.])(?P<nodes>\d{1,9})\s+nodes?\s*/\s*(?P<gpus>\d{1,9})\s+GPUs?\b")
+_CONCURRENCY = re.compile(r"(?<![\w-])conc(?:urrency)?\s?=\s?(?P<value>\d{1,9})(?![\w.-])")
+_ONE_PARALLEL = re.compile(r"(?P<name>D?EP|TEP|TP|PP|DCP|PCP|DP)\s*=?\s*(?P<value>\d{1,9})|(?P<switch>no-dp-attn|dp-attn)")
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """``name`` is what is claimed (``workers``, ``tp``, ``ep``, ``pp``, ``dep``, ``tep``, ``dp``, ``dp-attn``, ``nodes``, ``gpus``, ``concurrency``), ``role`` of
-    which server (``prefill``, ``decode`` or ``""`` for the whole run), ``value`` the number (1 and 0 for switches); ``start``/``end`` are offsets.
+    """``name`` is what is claimed (``workers``, ``tp``, ``ep``, ``pp``, ``dep``, ``tep``, ``dp``, ``dp-attn``, ``nodes``, ``gpus``,
+    ``concurrency``), ``role`` of which server (``prefill``, ``decode`` or ``""`` for the whole run), ``value`` the number (1 and 0 for
+    switches); ``start``/``end`` are offsets.
     ``short`` marks workers written as ``1P2D``, which some count in nodes."""
 
     name: str
@@ -110,8 +114,14 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
 # Names that cannot be ordinary words: an environment variable with an underscore, a flag or key with a dash or an underscore.
 _KEY = r"[`'\"]?(?:--)?(?P<key>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+)[`'\"]?"
 _ABSENT = re.compile(rf"^\s*[-*]?\s*No\s+(?:explicit\s+|need\s+for\s+|)(?:{_KEY})\s*(?P<end>[:;,.—–]|--|-\s|$)")
-_INSTEAD = re.compile(r"^\s*[`'\"]?(?P<is>-?\d+(?:\.\d+)?)[`'\"]?,?\s+(?:not|rather than|instead of)\s+[`'\"]?(?P<other>-?\d+(?:\.\d+)?)[`'\"]?(?![\w.%])")
-_KEY_VALUE = re.compile(rf"(?<![\w/$.{{-]){_KEY}\s?(?:=|:\s)\s?[`'\"]?(?P<value>-?\d+(?:\.\d+)?|true|false|none|null)[`'\"]?(?![\w.-]|\s?[/*x×])")
+_INSTEAD = re.compile(
+    r"^\s*[`'\"]?(?P<is>-?\d{1,9}(?:\.\d{1,9})?)[`'\"]?,?\s+(?:not|rather than|instead of)\s+"
+    r"[`'\"]?(?P<other>-?\d{1,9}(?:\.\d{1,9})?)[`'\"]?(?![\w.%])"
+)
+_KEY_VALUE = re.compile(
+    rf"(?<![\w/$.{{-]){_KEY}\s?(?:=|:\s)\s?"
+    rf"[`'\"]?(?P<value>-?\d{{1,9}}(?:\.\d{{1,9}})?|true|false|none|null)[`'\"]?(?![\w.-]|\s?[/*x×])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,16 +176,19 @@ def instead_claims(text: str) -> list[InsteadClaim]:
 # --- arithmetic ------------------------------------------------------------------------------------------------------
 
 _UNITS = {"s": 1, "sec": 1, "seconds": 1, "min": 60, "minutes": 60, "m": 60, "h": 3600, "hours": 3600, "": 1}
-_TERM = r"\d+(?:\.\d+)?\s?(?:seconds|minutes|hours|sec|min|s|m|h)?"
+_TERM = r"\d{1,9}(?:\.\d{1,9})?\s?(?:seconds|minutes|hours|sec|min|s|m|h)?"
 _ARITHMETIC = re.compile(
-    rf"(?<![\w.*/+×-])(?P<left>{_TERM}(?:\s?[x×*/]\s?{_TERM})+)\s?(?P<sign>=)\s?(?P<right>\d+(?:\.\d+)?)\s?(?P<unit>seconds|minutes|hours|sec|min|s|m|h|x|%|K|k|M|G|GB|GiB)?(?![\w.×*/+-])"
+    rf"(?<![\w.*/+×-])(?P<left>{_TERM}(?:\s?[x×*/]\s?{_TERM})+)\s?(?P<sign>=)\s?(?P<right>\d{{1,9}}(?:\.\d{{1,9}})?)\s?(?P<unit>seconds|minutes|hours|sec|min|s|m|h|x|%|K|k|M|G|GB|GiB)?(?![\w.×*/+-])"
 )
-_FACTOR = re.compile(r"(?P<sign>[x×*/])?\s?(?P<number>\d+(?:\.\d+)?)\s?(?P<unit>seconds|minutes|hours|sec|min|s|m|h)?")
+_GOES_ON = re.compile(r"\s*(?:[+*/×]|[-x]\s*\d)")
+_FACTORS = 16  # a longer product is no calculation of a person
+_FACTOR = re.compile(r"(?P<sign>[x×*/])?\s?(?P<number>\d{1,9}(?:\.\d{1,9})?)\s?(?P<unit>seconds|minutes|hours|sec|min|s|m|h)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """``left = right`` in a comment: ``result`` is what the left side is, in the unit of the right one; ``stated`` what the comment says."""
+    """``left = right`` in a comment: ``result`` is what the left side is, in the unit of the right one; ``stated`` what the
+    comment says."""
 
     text: str
     result: Fraction
@@ -195,7 +208,7 @@ def arithmetic(text: str) -> list[Arithmetic]:
     found: list[Arithmetic] = []
     for match in _ARITHMETIC.finditer(text):
         unit = match["unit"] or ""
-        if unit not in _UNITS:
+        if unit not in _UNITS or _part_of_more(text, match):
             continue
         value = Fraction(1)
         factors: list[Fraction] = []
@@ -211,23 +224,32 @@ def arithmetic(text: str) -> list[Arithmetic]:
                 value *= number
             factors.append(Fraction(factor["number"]))
         else:
+            if len(factors) > _FACTORS:
+                continue
             if timed > 1 or (timed == 1) != (unit != ""):
                 continue  # units that do not match are prose, not arithmetic
-            found.append(Arithmetic(match.group(), value / _UNITS[unit], Fraction(match["right"]), tuple(factors), match.start(), match.end()))
+            result, stated = value / _UNITS[unit], Fraction(match["right"])
+            found.append(Arithmetic(match.group(), result, stated, tuple(factors), match.start(), match.end()))
     return found
 
 
+def _part_of_more(text: str, match: re.Match[str]) -> bool:
+    """Whether a calculation goes on before or behind what was matched: ``n * 2 * 3 = 12``, ``2 * 3 = 5 + 1``."""
+    before = text[max(0, match.start() - 8) : match.start()].rstrip()
+    return before.endswith(("*", "/", "+", "-", "×", " x", "x(", "(")) or _GOES_ON.match(text, match.end()) is not None
+
+
 def _last_place(text: str) -> Fraction:
-    digits = re.search(r"\d+(?:\.(\d+))?", text)
+    digits = re.search(r"\d{1,9}(?:\.(\d{1,9}))?", text)
     decimals = len(digits[1]) if digits and digits[1] else 0
     return Fraction(1, 10**decimals)
 
 
 # --- names -----------------------------------------------------------------------------------------------------------
 
-_NAME_TOKEN = re.compile(r"(?P<parallel>(?:(?:tp|dep|tep|ep|pp|dcp|pcp|dp)\d+)+)$")
-_NAME_SIDE = re.compile(r"(?P<side>ctx|gen)(?P<workers>\d+)(?P<parallel>(?:(?:tp|dep|tep|ep|pp|dcp|pcp|dp)\d+)+)$")
-_NAME_PART = re.compile(r"(?P<name>tp|dep|tep|ep|pp|dcp|pcp|dp)(?P<value>\d+)")
+_NAME_TOKEN = re.compile(r"(?P<parallel>(?:(?:tp|dep|tep|ep|pp|dcp|pcp|dp)\d{1,9})+)$")
+_NAME_SIDE = re.compile(r"(?P<side>ctx|gen)(?P<workers>\d{1,9})(?P<parallel>(?:(?:tp|dep|tep|ep|pp|dcp|pcp|dp)\d{1,9})+)$")
+_NAME_PART = re.compile(r"(?P<name>tp|dep|tep|ep|pp|dcp|pcp|dp)(?P<value>\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +268,8 @@ def name_claims(name: str) -> NameClaims:
     concurrencies: list[int] = []
     sides: dict[str, tuple[int, tuple[tuple[str, int], ...]]] = {}
     for token in re.split(r"[-_.]", name.lower()):
-        pair = re.fullmatch(r"(\d+)p(\d+)d", token)
-        concurrency = re.fullmatch(r"c(?:onc)?(\d+)", token)
+        pair = re.fullmatch(r"(\d{1,9})p(\d{1,9})d", token)
+        concurrency = re.fullmatch(r"c(?:onc)?(\d{1,9})", token)
         if pair:
             workers = (int(pair[1]), int(pair[2]))
         elif concurrency:

@@ -1,8 +1,8 @@
 """Checking part by part: runs and documents, in several processes, and only those that nobody has checked before.
 
-What rules of scope ``run`` find for a job depends on the job, on the files that its trace read, and on nothing else; what rules of scope ``document``
-find depends on the document. Both are kept under a digest of just that, so a check after one changed file traces the jobs that read it, and a
-base revision costs what differs from the head.
+What rules of scope ``run`` find for a job depends on the job, on the files that its trace read, and on nothing else; what rules of scope
+``document`` find depends on the document. Both are kept under a digest of just that, so a check after one changed file traces the jobs that
+read it, and a base revision costs what differs from the head.
 """
 
 from __future__ import annotations
@@ -19,9 +19,18 @@ from reviewbot.documents.positions import Problem
 from reviewbot.engine.context import Context
 from reviewbot.engine.kept import Kept, key_of, program_digest
 from reviewbot.engine.model import Finding
-from reviewbot.engine.narrow import KINDS, NarrowContext, OneDocument, findings_of
+from reviewbot.engine.narrow import KINDS, NarrowContext, OneDocument, facts_of, findings_of
 from reviewbot.engine.packed import (
-    from_bytes, outside_paths, pack_findings, pack_problems, pack_run, text_list, to_bytes, unpack_findings, unpack_problems, unpack_run,
+    from_bytes,
+    outside_paths,
+    pack_findings,
+    pack_problems,
+    pack_run,
+    text_list,
+    to_bytes,
+    unpack_findings,
+    unpack_problems,
+    unpack_run,
 )  # fmt: skip
 from reviewbot.engine.registry import RuleModule
 from reviewbot.engine.workers import work_on
@@ -74,12 +83,18 @@ class Checks:
         self._progress = progress
 
     def check(
-        self, context: Context, run_rules: Sequence[RuleModule] | None, document_rules: Sequence[RuleModule], problems: bool, debug: bool
+        self,
+        context: Context,
+        run_rules: Sequence[RuleModule] | None,
+        document_rules: Sequence[RuleModule],
+        problems: bool,
+        debug: bool,
+        gatherers: Sequence[RuleModule] = (),
     ) -> Found:
-        """What the rules find, in the order of runs and documents. ``run_rules`` is ``None`` where no rule needs runs; otherwise the runs of
-        ``context`` are there afterwards. ``problems``: also those of all documents. Raises what the reading of runs raises."""
+        """What the rules find, in the order of runs and documents. ``run_rules`` is ``None`` where no rule needs runs; otherwise the runs
+        of ``context`` are there afterwards. ``problems``: also those of all documents. Raises what the reading of runs raises."""
         collector = self._collector(context) if run_rules is not None else None
-        one = _Check(context, collector, run_rules or (), document_rules, problems, debug, self._kept, self._progress)
+        one = _Check(context, collector, run_rules or (), document_rules, problems, debug, self._kept, self._progress, gatherers)
         found = one.found(self._processes)
         self._kept.save()
         return found
@@ -96,7 +111,9 @@ class _Check:
         debug: bool,
         kept: Kept,
         progress: Progress,
+        gatherers: Sequence[RuleModule],
     ) -> None:
+        self._gatherers = gatherers
         self._context = context
         self._collector = collector
         self._run_rules = run_rules
@@ -108,7 +125,7 @@ class _Check:
         self._files = FileKeys(context.tree)
         program = (program_digest(), repr(context.settings))
         self._document_salt = key_of(*program, problems, [module.name for module in document_rules])
-        self._run_salt = key_of(*program, collector.identity if collector else "", [module.name for module in run_rules])
+        self._run_salt = key_of(*program, collector.identity if collector else "", *([module.name for module in some] for some in (run_rules, gatherers)))
         self._jobs: tuple[Job, ...] = tuple(context.bench.jobs()) if collector is not None else ()
 
     def found(self, processes: int) -> Found:
@@ -116,7 +133,8 @@ class _Check:
         jobs, job_keys = self._known_jobs()
         paths = self._paths() if self._document_rules or self._problems else {}
         documents, document_keys = self._known_documents(paths)
-        missing = sorted((n for n in range(len(self._jobs)) if n not in jobs), key=lambda n: (self._jobs[n].launcher, self._jobs[n].site, n))
+        missing = [n for n in range(len(self._jobs)) if n not in jobs]
+        missing.sort(key=lambda n: (self._jobs[n].launcher, self._jobs[n].site, n))  # neighbours share parsed scripts and recipes
         pieces: list[tuple[str, list[Any]]] = [("jobs", missing[at : at + _JOBS]) for at in range(0, len(missing), _JOBS)]
         unknown = [path for path in paths if path not in documents]
         pieces += [("documents", unknown[at : at + _DOCUMENTS]) for at in range(0, len(unknown), _DOCUMENTS)]
@@ -208,13 +226,18 @@ class _Check:
         assert self._collector is not None
         job = self._jobs[n]
         run, files, in_time = self._collector.run_and_files(job)
-        findings, sound = findings_of(self._run_rules, NarrowContext(self._context, (run,)), self._debug)
+        narrow = NarrowContext(self._context, run)
+        findings, sound = findings_of(self._run_rules, narrow, self._debug)
+        facts, crashes = facts_of(self._gatherers, narrow, self._debug)
+        findings.update(crashes)
+        sound = sound and not crashes
         span = self._context.line_span
-        outside: set[str] = set()
+        outside = set(narrow.watched.asked)
         for some in findings.values():
             for finding in some:
                 outside |= outside_paths(finding, job.point, span)
-        return to_bytes([pack_run(run), pack_findings(findings, job.point, span)]), sound and in_time, sorted(files | outside)
+        body = to_bytes([pack_run(run), pack_findings(findings, job.point, span), facts])
+        return body, sound and in_time, sorted(files | outside)
 
     def _document(self, path: str, kinds: frozenset[str]) -> tuple[bytes, bool, list[str]]:
         documents: Any = self._context.documents
@@ -235,18 +258,22 @@ class _Check:
                 kinds.setdefault(path, set()).add(kind)
         return {path: frozenset(kinds[path]) for path in sorted(kinds)}
 
-    def _unpacked(self, body: bytes, n: int) -> tuple[dict[str, Any], dict[str, list[Finding]]]:
-        run, findings = from_bytes(body)
-        return unpack_run(run), unpack_findings(findings, self._jobs[n].point, self._context.line_span)
+    def _unpacked(self, body: bytes, n: int) -> tuple[dict[str, Any], dict[str, list[Finding]], dict[str, list[Any]]]:
+        run, findings, facts = from_bytes(body)
+        return unpack_run(run), unpack_findings(findings, self._jobs[n].point, self._context.line_span), dict(facts)
 
     def _finish(self, found: Found, jobs: Mapping[int, bytes], documents: Mapping[str, bytes], paths: Mapping[str, frozenset[str]]) -> None:
         runs: list[Run] = []
+        gathered: dict[str, list[tuple[Run, Any]]] = {}
         if self._collector is not None:
             for n, job in enumerate(self._jobs):
-                fields, findings = self._unpacked(jobs[n], n)
+                fields, findings, facts = self._unpacked(jobs[n], n)
                 runs.append(LazyRun(job, fields, partial(self._collector.run, job)))
                 found.add(findings)
+                for rule, some in facts.items():
+                    gathered.setdefault(rule, []).extend((runs[-1], fact) for fact in some)
             self._context.set_runs(tuple(runs))
+            self._context.set_gathered(gathered)
         for path in paths:
             findings, problems = _unpacked_document(documents[path])
             found.add(findings)

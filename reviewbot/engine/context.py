@@ -64,6 +64,7 @@ class Context:
         self._load_bench = load_bench
         self._build_runs = build_runs
         self._lines: dict[str, list[str]] = {}
+        self._gathered: dict[str, list[tuple[Run, Any]]] = {}
         self.checks: Any = None  # what checks runs and documents by parts, where there is something (``reviewbot.engine.checks.Checks``)
 
     @cached_property
@@ -76,9 +77,31 @@ class Context:
         """The effective run of every point on every launcher."""
         return tuple(self._build_runs(self.bench))
 
+    def gathered(self, rule: Rule) -> list[tuple[Run, Any]]:
+        """What ``gather`` of the rule's module gave for the runs: each run with one thing, in the order of the runs.
+
+        ``gather(context)`` sees one run, as a rule of scope ``run`` does, and yields plain values (text, numbers, lists; tuples and sites
+        arrive as lists). They are made once and kept, so that a check over all runs need not make the runs again.
+        """
+        return self._gathered.get(rule.name, [])
+
+    def set_gathered(self, gathered: dict[str, list[tuple[Run, Any]]]) -> None:
+        """Gives what was gathered."""
+        self._gathered = gathered
+
+    @property
+    def every_run(self) -> tuple[Run, ...]:
+        """All runs, also where a rule of scope ``run`` is asked about what no run uses (then ``runs`` is empty)."""
+        return self.runs
+
     def set_runs(self, runs: tuple[Run, ...]) -> None:
         """Gives the runs that somebody has made already."""
         self.__dict__["runs"] = runs
+
+    @property
+    def unfollowed(self) -> bool:
+        """Whether runs were made and one of them could not be followed to its end."""
+        return "runs" in self.__dict__ and any(run.outcome == "unknown" for run in self.runs)
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file, undecodable bytes replaced; empty where it cannot be read."""
@@ -110,6 +133,7 @@ class Context:
         ``path`` is needed where the place has none. ``touches`` are runs or ids of points; ``structure`` may be a key path.
         """
         path, span = self._place(at, path)
+        places = (item if isinstance(item, Related) else Related(*item) for item in related)
         return Finding(
             rule=rule.name,
             level=Level.NOTE if rule.guess else rule.level if level is None else level,
@@ -121,7 +145,7 @@ class Context:
             message=message,
             help=help,
             points=tuple(dict.fromkeys(run if isinstance(run, str) else run.point.id for run in touches)),
-            related=tuple(item for item in (item if isinstance(item, Related) else Related(*item) for item in related) if _is_place(item.site)),
+            related=tuple(item for item in places if _is_place(item.site)),
             fix=fix,
             structure=structure if isinstance(structure, str) else ".".join(map(str, structure)),
             subject=subject,

@@ -131,7 +131,8 @@ class Kept:
             for start in range(0, len(keys), _MANY):
                 some = keys[start : start + _MANY]
                 marks = ",".join("?" * len(some))
-                for key, used, value in self._database.execute(f"SELECT key, used, value FROM kept WHERE key IN ({marks})", some):
+                query = f"SELECT key, used, value FROM kept WHERE key IN ({marks}) AND typeof(value) = 'blob'"
+                for key, used, value in self._database.execute(query, some):
                     if isinstance(value, bytes) and value[:_CHECKSUM] == _checksum(key, value[_CHECKSUM:]):
                         self._known[key] = value[_CHECKSUM:]
                         if not isinstance(used, int) or used < old:
@@ -170,7 +171,8 @@ class Kept:
         try:
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("PRAGMA synchronous = OFF")
-            database.execute("CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID")
+            columns = "key TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL"
+            database.execute(f"CREATE TABLE IF NOT EXISTS kept ({columns}) WITHOUT ROWID")
         except sqlite3.OperationalError:
             self.close()
             self._path = None

@@ -86,11 +86,15 @@ class Rule:
     found for parts that have not changed:
 
     - ``run``: the findings of a set of runs are the union of the findings of each run alone, in the order of the runs; the engine unites
-      those of the same place and subject, with their points. Such a rule reads ``context.runs`` and ``context.settings``, nothing else of
-      the context (``context.bench``, ``context.documents``, ``context.tree`` and the change are not there for it).
+      those of the same place and subject, with their points and related places. Such a rule reads ``context.runs``,
+      ``context.settings`` and files or folders of ``context.tree`` by name, which are remembered; ``context.bench``,
+      ``context.documents``, ``context.tree.paths()`` and the change are not there for it. Where it needs ``change`` too, it is asked once
+      more against a base, with all of the context but ``runs``, about what the change brings and no run uses.
     - ``document``: the findings of a set of documents are the union of the findings of each document alone. Such a rule asks
       ``context.documents`` for paths of a kind and for these documents, reads ``context.settings``, and nothing else.
-    - ``all``: anything else.
+    - ``all``: anything else. A rule that looks at ``effects``, ``servers``, ``clients``, ``text``, ``recipe``, ``cluster`` or ``extra``
+      of every run here pays for tracing them all once more, in one process, whenever it runs: such a rule should be of scope ``run``.
+      What ``reviewbot.runs.lazy.AT_HAND`` names costs nothing.
     """
 
     name: str

@@ -7,12 +7,13 @@ import traceback
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-from reviewbot.documents.positions import Problem
+from reviewbot.documents.positions import Problem, Site, Span
 from reviewbot.engine.context import Context, Documents
 from reviewbot.engine.model import Finding
 from reviewbot.engine.own_rules import INTERNAL_ERROR
 from reviewbot.engine.registry import RuleModule
 from reviewbot.runs.model import Run
+from reviewbot.tree import Tree
 
 KINDS = ("yaml", "shell", "python", "master", "runners", "workflow", "recipe", "changelog", "launcher", "script")
 
@@ -25,6 +26,50 @@ class _NotThere:
 
     def __getattr__(self, name: str) -> NoReturn:
         raise RuntimeError(f"a rule of this scope cannot ask for {self._what}.{name}")
+
+
+class WatchedTree:
+    """A tree that remembers what was asked of it: ``asked`` holds paths, and folders with a ``/`` behind them whose names were listed."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self.name = tree.name
+        self.asked: set[str] = set()
+
+    def paths(self) -> Sequence[str]:
+        raise RuntimeError("a rule of this scope cannot ask for all paths, which change with every file; listdir gives those of a folder")
+
+    def read(self, path: str) -> bytes:
+        self.asked.add(path)
+        return self._tree.read(path)
+
+    def digest(self, path: str) -> str:
+        self.asked.add(path)
+        return self._tree.digest(path)
+
+    def is_file(self, path: str) -> bool:
+        self.asked.add(path)
+        return self._tree.is_file(path)
+
+    def is_dir(self, path: str) -> bool:
+        self.asked.add(path)
+        return self._tree.is_dir(path)
+
+    def is_link(self, path: str) -> bool:
+        self.asked.add(path)
+        return self._tree.is_link(path)
+
+    def executable(self, path: str) -> bool:
+        self.asked.add(path)
+        return self._tree.executable(path)
+
+    def resolve(self, path: str) -> str:
+        self.asked.add(path)
+        return self._tree.resolve(path)
+
+    def listdir(self, path: str) -> Sequence[str]:
+        self.asked.add(path.rstrip("/") + "/")
+        return self._tree.listdir(path)
 
 
 class OneDocument:
@@ -61,13 +106,37 @@ class OneDocument:
 
 
 class NarrowContext(Context):
-    """A context of one part of ``whole``: one run, or one document."""
+    """A context of one part of ``whole``: one run (and a tree that remembers what it was asked), or one document."""
 
-    def __init__(self, whole: Context, runs: tuple[Run, ...] = (), documents: Documents | None = None) -> None:
+    def __init__(self, whole: Context, run: Run | None = None, documents: Documents | None = None) -> None:
         there: Any = _NotThere
-        super().__init__(there("tree"), whole.settings, documents or there("documents"), lambda: there("bench"), lambda bench: runs)
-        self.__dict__["runs"] = runs
+        self.watched = WatchedTree(whole.tree)
+        tree = self.watched if run is not None else there("tree")
+        super().__init__(tree, whole.settings, documents or there("documents"), lambda: there("bench"), lambda bench: ())
+        self.set_runs(() if run is None else (run,))
         self._whole = whole
+
+    def lines(self, path: str) -> list[str]:
+        if self.runs:
+            self.watched.asked.add(path)
+        return self._whole.lines(path)
+
+    def line_span(self, site: Site) -> Span:
+        return self._whole.line_span(site)  # of the place of a finding, which is looked at when it is packed
+
+
+class RestContext(Context):
+    """All of ``whole`` but its runs: for what a rule of scope ``run`` says about things that a change brings and no run uses."""
+
+    def __init__(self, whole: Context) -> None:
+        super().__init__(whole.tree, whole.settings, whole.documents, lambda: whole.bench, lambda bench: (), whole.changed)
+        self.set_runs(())
+        self.base = whole.base
+        self._whole = whole
+
+    @property
+    def every_run(self) -> tuple[Run, ...]:
+        return self._whole.runs
 
     def lines(self, path: str) -> list[str]:
         return self._whole.lines(path)
@@ -89,6 +158,21 @@ def findings_of(modules: Sequence[RuleModule], context: Context, debug: bool) ->
         if some:
             found[module.name] = some
     return found, sound
+
+
+def facts_of(modules: Sequence[RuleModule], context: Context, debug: bool) -> tuple[dict[str, list[Any]], dict[str, list[Finding]]]:
+    """What rules gather of one run, and crashes by rule."""
+    facts: dict[str, list[Any]] = {}
+    crashes: dict[str, list[Finding]] = {}
+    for module in modules:
+        try:
+            some = list(module.gather(context)) if module.gather is not None else []
+        except Exception as error:
+            crashes[module.name] = [crash(f"the rule {module.name}", error, debug)]
+            continue
+        if some:
+            facts[module.name] = some
+    return facts, crashes
 
 
 def crash(what: str, error: Exception, debug: bool) -> Finding:

@@ -122,10 +122,10 @@ def _unpacked_fix(packed: Any) -> Fix | None:
 def pack_run(run: Run) -> list[Any]:
     """The fields of ``reviewbot.runs.lazy.AT_HAND``, as values for JSON."""
     missing = run.missing
+    asked = None if missing is None else [missing.path, missing.name, missing.program, list(missing.site), missing.certain]
     return [
         run.outcome, run.message, _site(run.where), run.recipe_path, run.recipe_argument, run.script, list(run.argv), _setting(run.image),
-        _setting(run.model_path), None if missing is None else [missing.path, missing.name, missing.program, list(missing.site), missing.certain],
-        run.paths, run.variants, run.digest,
+        _setting(run.model_path), asked, run.paths, run.variants, run.digest,
     ]  # fmt: skip
 
 

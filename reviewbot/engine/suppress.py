@@ -108,7 +108,7 @@ def suppress(
 
 
 def _lines(comment: Directive) -> Iterable[int | None]:
-    """The lines that a directive is for: the target, and the comment block between it and the target, since findings about comments stand there."""
+    """The lines that a directive is for: the target, and the comment block above it, since findings about comments stand there."""
     if comment.target is None:
         return (None,)
     return (*range(comment.line, min(comment.target, comment.line + _BLOCK)), comment.target)

@@ -1,8 +1,8 @@
 """Work on numbered pieces in several processes.
 
 The processes are forks of this one, so what was read before is there in each of them. They take pieces from one queue and write
-answers to a file of their own; this process works along. An answer that is missing in the end, since a process died or a piece raised, is made
-here: what then raises is raised to the caller, as if there had been one process.
+answers to a file of their own; this process works along. An answer that is missing in the end, since a process died or a piece raised,
+is made here: what then raises is raised to the caller, as if there had been one process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import struct
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from typing import IO
+from typing import IO, NoReturn
 
 _NUMBER = struct.Struct("<I")
 _HEADER = struct.Struct("<IQ")
@@ -54,6 +54,7 @@ def _calm() -> Iterator[None]:
 def _in_processes(count: int, work: Work, jobs: int, answers: dict[int, bytes], done: Callable[[int], None]) -> None:
     take, give = os.pipe()
     children: dict[int, IO[bytes]] = {}
+    parent = os.getpid()
     try:
         os.write(give, b"".join(_NUMBER.pack(number) for number in range(count)))
         os.close(give)
@@ -66,7 +67,7 @@ def _in_processes(count: int, work: Work, jobs: int, answers: dict[int, bytes], 
                 file.close()
                 break
             if child == 0:
-                _be_a_child(take, work, file)
+                _be_a_child(take, work, file, parent)
             children[child] = file
         while (number := _next(take)) is not None:
             answers[number] = work(number)
@@ -87,10 +88,10 @@ def _in_processes(count: int, work: Work, jobs: int, answers: dict[int, bytes], 
             file.close()
 
 
-def _be_a_child(take: int, work: Work, file: IO[bytes]) -> None:
-    """Never comes back, and leaves without running what the parent registered for its end."""
+def _be_a_child(take: int, work: Work, file: IO[bytes], parent: int) -> NoReturn:
+    """Never comes back, and leaves without running what the parent registered for its end; also when the parent is gone."""
     try:
-        while (number := _next(take)) is not None:
+        while os.getppid() == parent and (number := _next(take)) is not None:
             try:
                 answer = work(number)
             except Exception:  # the parent will see the same one when it tries

@@ -2,7 +2,8 @@
 
 The run of a fork's pull request has no token that writes, so it leaves its findings in a file; a second workflow, which never reads the
 fork's code, posts them. Whoever wrote the pull request may have written that file: it is checked against a schema, cut in size, and says
-nothing about where it is posted. Every text in it is rendered again.
+nothing about where it is posted. Every text in it is rendered again. Fixes are left out: a suggestion is shown as it is written, and nobody
+could tell whether it came from the check.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewbot.documents.positions import Site
-from reviewbot.engine.model import Finding, Fix, Level, Related, Replacement
+from reviewbot.engine.model import Finding, Level, Related
 
 VERSION = 1
 NAME = "reviewbot-findings.json"
@@ -121,40 +122,22 @@ def _finding_object(finding: Finding) -> dict[str, Any]:
             {"path": _clean(other.site.path)[:4_000], "line": other.site.line, "message": _clean(other.message)[:4_000]}
             for other in finding.related[:20]
         ],
-        "fix": _fix_object(finding.fix),
         "structure": _clean(finding.structure)[:4_000],
         "subject": _clean(finding.subject)[:4_000],
         "fingerprint": finding.fingerprint,
     }
 
 
-def _fix_object(fix: Fix | None) -> dict[str, Any] | None:
-    if fix is None or not fix.safe or len(fix.replacements) > 50 or any(len(item.text) > 20_000 for item in fix.replacements):
-        return None
-    fields = ("path", "line", "column", "end_line", "end_column", "text")
-    return {
-        "title": _clean(fix.title)[:1_000],
-        "replacements": [{name: _plain(item, name) for name in fields} for item in fix.replacements],
-    }
-
-
-def _plain(item: Replacement, name: str) -> Any:
-    value = getattr(item, name)
-    return _clean(value) if isinstance(value, str) else value
-
-
 def _clean(text: str) -> str:
-    """Text that JSON can carry: undecodable bytes become U+FFFD, and a fix with one is not offered."""
+    """Text that JSON can carry: undecodable bytes become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _finding(item: dict[str, Any]) -> Finding:
     related: Sequence[dict[str, Any]] = item["related"]
-    fix = item["fix"]
     return Finding(
         rule=item["rule"], level=Level[item["level"].upper()], path=item["path"], line=item["line"], column=item["column"],
         end_line=max(item["end_line"], item["line"]), end_column=item["end_column"], message=item["message"], help=item["help"],
         points=tuple(item["points"]), related=tuple(Related(Site(other["path"], other["line"]), other["message"]) for other in related),
-        fix=None if fix is None else Fix(fix["title"], tuple(Replacement(**replacement) for replacement in fix["replacements"]), True),
         structure=item["structure"], subject=item["subject"], fingerprint=item["fingerprint"],
     )  # fmt: skip

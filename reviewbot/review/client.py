@@ -162,13 +162,12 @@ class GitHub:
 
     def _once(self, verb: str, path: str, query: Mapping[str, Any] | None, body: Any) -> tuple[Mapping[str, Any], Any]:
         import github
-        import requests
 
         try:
             return self._github.requester.requestJsonAndCheck(verb, path, parameters=dict(query or {}) or None, input=body)
         except github.GithubException as error:
             raise self._error(error.status, error.headers or {}, error.data) from None
-        except (requests.RequestException, OSError) as error:
+        except OSError as error:  # all errors of a connection, those of requests too
             raise ApiError("unknown", 0, self.token.redacted(f"no answer from GitHub: {type(error).__name__}")) from None
 
     def _error(self, status: int, headers: Mapping[str, str], data: Any) -> Exception:
@@ -201,7 +200,7 @@ class GitHub:
     # --- reading ---
 
     def login(self) -> str:
-        """The account that comments are written with. The token of a workflow cannot ask, and belongs to ``github-actions[bot]``."""
+        """The account that comments are written with. An app cannot ask REST; a workflow is ``github-actions[bot]``."""
         if not self._login:
             try:
                 _, data = self.request("GET", "/user")
@@ -209,8 +208,15 @@ class GitHub:
             except ApiError as error:
                 if error.kind not in ("forbidden", "not-found"):
                     raise
-                self._login = "github-actions[bot]"
+                self._login = self._viewer() or "github-actions[bot]"
         return self._login
+
+    def _viewer(self) -> str:
+        try:
+            name = self._graphql(_VIEWER, {})["viewer"]["login"]
+        except (ApiError, KeyError, TypeError):
+            return ""
+        return name if not isinstance(name, str) or not name or name.endswith("[bot]") else f"{name}[bot]"
 
     def pull(self, number: int) -> Pull:
         _, data = self.request("GET", f"{self._root}/pulls/{number}")
@@ -339,7 +345,7 @@ class GitHub:
     def _graphql(self, query: str, variables: Mapping[str, Any]) -> dict[str, Any]:
         """The data of a GraphQL answer, which may be an error with status 200. Raises ``ApiError``."""
         body = {"query": query, "variables": variables}
-        _, answer = self.request("POST", self._github.requester.graphql_url, body=body, reads=query is _THREADS)
+        _, answer = self.request("POST", self._github.requester.graphql_url, body=body, reads=query in (_THREADS, _VIEWER))
         errors = answer.get("errors") if isinstance(answer, dict) else None
         if errors or not isinstance(answer, dict) or not isinstance(answer.get("data"), dict):
             said = "; ".join(str(item.get("message", "")) for item in errors if isinstance(item, dict)) if isinstance(errors, list) else ""
@@ -394,5 +400,6 @@ query($owner: String!, $name: String!, $number: Int!, $cursor: String) {
   }
 }
 """
+_VIEWER = "query { viewer { login } }"
 _RESOLVE = "mutation($thread: ID!) { resolveReviewThread(input: {threadId: $thread}) { thread { isResolved } } }"
 _UNRESOLVE = "mutation($thread: ID!) { unresolveReviewThread(input: {threadId: $thread}) { thread { isResolved } } }"

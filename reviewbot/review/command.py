@@ -62,12 +62,12 @@ Check = Callable[[str, str, str], Checked]
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a review of a change needs beside git: the check itself, the rules there are, and the lines of a file at a commit."""
+    """What a review of a change needs beside git: the check itself, the rules there are, and files of a commit (``None``: not there)."""
 
     check: Check
     rules: Callable[[], Mapping[str, RuleModule]]
     root: Path
-    lines_at: Callable[[str], Callable[[str], Sequence[str]]]
+    read_at: Callable[[str], Callable[[str], bytes | None]]
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
@@ -93,7 +93,7 @@ def _dry_run(arguments: argparse.Namespace, means: Means) -> int:
     diff = _diff(means.root, base, head)
     checked = _check(means, _resolved(means.root, base), diff)
     links = Links(means.environment.get("GITHUB_SERVER_URL", "https://github.com"), arguments.repo or "")
-    items = make_items(_new(checked), diff, checked.lines)
+    items = make_items(_new(checked), diff, _lines_of(checked.read))
     inline, rows = _split(items)
     facts = _facts(diff.head, inline, rows, checked, _settings_note(base, diff))
     summary = summary_text(facts, links) if inline or rows or checked.unchecked else ""
@@ -163,13 +163,13 @@ def _review(arguments: argparse.Namespace, means: Means) -> int:
     settings = _resolved(means.root, base)
     checked = _check(means, settings, diff)
     _write_sarif(arguments, checked)
-    _write_outputs(means, checked)
+    _write_outputs(means, checked, diff)
     if arguments.artifact_out:
         existing = frozenset(finding.fingerprint for finding in checked.findings if finding.status == "existing")
         artifact = Artifact(diff.head, diff.merge_base, tuple(_new(checked)), not checked.incomplete, checked.unchecked, existing)
         _write_file(arguments.artifact_out, write_artifact(artifact))
     links = _links(means, event)
-    items = make_items(_new(checked), diff, checked.lines)
+    items = make_items(_new(checked), diff, _lines_of(checked.read))
     number = event.number
     token = _token(means)
     note = _settings_note(base, diff)
@@ -269,8 +269,7 @@ def _post_artifact(arguments: argparse.Namespace, means: Means) -> int:
         diff, unplaced = _diff_if_there(means.root, pull.base_sha, event.head)
         if diff is not None and diff.merge_base != artifact.base and len(pulls) > 1:
             continue  # another pull request with the same head: its findings are new against another base
-        lines = means.lines_at(event.head) if diff is not None else _no_lines
-        items = make_items(artifact.findings, diff, lines)
+        items = make_items(artifact.findings, diff, _lines_of(means.read_at(event.head)) if diff is not None else _no_lines)
         fields = {
             "complete": artifact.complete, "unchecked": (*artifact.unchecked, *unplaced), "settings": "",
             "existing": artifact.existing.__contains__,
@@ -287,6 +286,11 @@ def _post_artifact(arguments: argparse.Namespace, means: Means) -> int:
 
 def _no_lines(path: str) -> Sequence[str]:
     return ()
+
+
+def _lines_of(read: Callable[[str], bytes | None]) -> Callable[[str], Sequence[str]]:
+    """The lines of a file with all that belongs to them: a carriage return at the end too, since a suggestion would lose it."""
+    return lambda path: (read(path) or b"").decode("utf-8", "replace").split("\n")
 
 
 def _diff_if_there(root: Path, base: str, head: str) -> tuple[DiffMap | None, tuple[str, ...]]:
@@ -403,13 +407,13 @@ def _status(checked: Checked, arguments: argparse.Namespace) -> int:
     return FOUND if any(finding.level >= Level[fail_on.upper()] for finding in _new(checked)) else OK
 
 
-def _write_outputs(means: Means, checked: Checked) -> None:
-    """``findings`` and ``errors``, for later steps of a workflow."""
+def _write_outputs(means: Means, checked: Checked, diff: DiffMap) -> None:
+    """Numbers of findings, and the commits that were compared, for later steps of a workflow."""
     path = means.environment.get("GITHUB_OUTPUT")
     if path:
         new = _new(checked)
         errors = sum(finding.level is Level.ERROR for finding in new)
-        _append(path, f"findings={len(new)}\nerrors={errors}\n")
+        _append(path, f"findings={len(new)}\nerrors={errors}\nmerge-base={diff.merge_base}\nhead={diff.head}\n")
 
 
 def _job_summary(means: Means, text: str) -> None:

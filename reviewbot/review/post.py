@@ -91,6 +91,10 @@ def _carry_out(github: GitHub, request: Request, state: PullState, plan: Plan, o
     _resolve(github, plan, outcome)
     if plan.new or plan.deletes:
         _delete_duplicates(github, request.number, outcome)
+        if plan.new and outcome.posted and not _present(github, request.number):
+            # The next run would post all of them again.
+            outcome.problems.append(f"the comments that were posted are not those of {github.login()}: name the account with --bot-login")
+            outcome.failed = True
     if plan.summary:
         _summarize(github, request, state, plan, refused, outcome)
     if plan.unblock is not None:

@@ -15,14 +15,17 @@ from reviewbot.bench.recipes import load_recipe
 from reviewbot.documents.yaml import YamlDocument, parse_yaml
 from reviewbot.runs.model import Client, Layer, Run, Server, Setting
 from reviewbot.runs.servers import layers_of, recipe_servers, recipe_setting, script_programs
+from reviewbot.runs.unseen import exported, programs, unseen_steps
 from reviewbot.runs.values import setting, shown, united
-from reviewbot.trace.effects import Checkout, Enter, Exec, Missing, OpaqueEdit, Submit
+from reviewbot.trace.effects import Checkout, Enter, Exec, Limit, Missing, OpaqueEdit, Submit
 from reviewbot.trace.files import FileText
 from reviewbot.trace.trace import Trace, TracePath
 from reviewbot.trace.values import Holes
 
 OpaqueKeys = Mapping[str, tuple[str, ...]]
 """Helper file name -> patterns of the keys that it may touch."""
+
+NOTHING = "it ends without starting anything"
 
 
 def build_run(job: Job, trace: Trace, opaque_keys: OpaqueKeys | None = None) -> Run:
@@ -31,7 +34,7 @@ def build_run(job: Job, trace: Trace, opaque_keys: OpaqueKeys | None = None) -> 
     run = paths[0]
     if len(paths) > 1:
         run = _merged(paths)
-    return replace(run, paths=len(trace.paths), digest=digest(run), files=trace.files_read)
+    return replace(run, paths=len(trace.paths), digest=digest(run, trace.holes), files=trace.files_read)
 
 
 def _telling(paths: tuple[TracePath, ...]) -> list[TracePath]:
@@ -44,7 +47,9 @@ def _telling(paths: tuple[TracePath, ...]) -> list[TracePath]:
 def _path_run(job: Job, path: TracePath, holes: Holes, opaque_keys: OpaqueKeys) -> Run:
     submit = next((effect for effect in path.effects if isinstance(effect, Submit)), None)
     enters = [effect for effect in path.effects if isinstance(effect, Enter)]
-    outcome = "refused" if path.outcome == "ended" else path.outcome
+    outcome, message = path.outcome, path.message
+    if outcome == "ended":
+        outcome, message = _ended(job, path)
     run = Run(
         key=job.point.key,
         point=job.point,
@@ -52,7 +57,7 @@ def _path_run(job: Job, path: TracePath, holes: Holes, opaque_keys: OpaqueKeys) 
         node=job.node,
         launcher=job.launcher,
         outcome=outcome,
-        message=path.message,
+        message=message,
         where=path.where,
         effects=path.effects,
         extra=_extra(path, holes),
@@ -65,6 +70,16 @@ def _path_run(job: Job, path: TracePath, holes: Holes, opaque_keys: OpaqueKeys) 
         return _entered(run, enters, path, holes)
     servers, clients = script_programs((effect for effect in path.effects if isinstance(effect, Exec)), holes)
     return replace(run, servers=tuple(servers), clients=tuple(clients))
+
+
+def _ended(job: Job, path: TracePath) -> tuple[str, str]:
+    """Outcome and message of a path that came to its end and started nothing."""
+    limit = next((effect for effect in path.effects if isinstance(effect, Limit)), None)
+    if limit is not None:
+        return "unknown", limit.text
+    if any(isinstance(effect, Exec) and any(word.endswith(job.launcher) for word in effect.argv) for effect in path.effects):
+        return "unknown", f"{job.launcher} cannot be read"
+    return "refused", path.message or ("" if path.status else NOTHING)
 
 
 def _missing(path: TracePath) -> Missing | None:
@@ -171,7 +186,10 @@ def _model_path(recipe: Recipe, text: FileText, cluster: ClusterFile | None, clu
     target = cluster.model_paths.get(written.value)
     if target is None:
         return written
-    return Setting((str(target.value),), False, written.layers + layers_of(cluster_text, target.line))
+    layers = written.layers + layers_of(cluster_text, target.line)
+    if "\ufffd" in str(target.value):  # what a script wrote there is not known
+        return Setting((), True, layers)
+    return Setting((str(target.value),), False, layers)
 
 
 def _extra(path: TracePath, holes: Holes) -> dict[str, Setting]:
@@ -188,7 +206,8 @@ def _merged(runs: list[Run]) -> Run:
     first = runs[0]
     same_text = all(run.text == first.text for run in runs)
     same_shape = all(
-        [(server.role, server.engine) for server in run.servers] == [(server.role, server.engine) for server in first.servers] for run in runs
+        [(server.role, server.engine) for server in run.servers] == [(server.role, server.engine) for server in first.servers]
+        for run in runs
     )
     servers = tuple(_united_server([run.servers[index] for run in runs]) for index in range(len(first.servers))) if same_shape else ()
     return replace(
@@ -243,14 +262,15 @@ def cluster_of(text: str) -> ClusterFile:
 # --- digest ----------------------------------------------------------------------------------------------------------
 
 
-def digest(run: Run) -> str:
-    """A digest of everything that decides what runs; two runs with the same one are the same. Lines and sites do not count."""
+def digest(run: Run, holes: Holes) -> str:
+    """A digest of everything that decides what runs; two runs with the same one are the same. Lines and sites do not count, and an
+    unknown piece of text counts by what it stands for: which character a trace gave it says nothing."""
     observed: dict[str, object] = {
         "outcome": run.outcome,
         "launcher": run.launcher,
         "recipe": run.recipe_argument,
-        "text": run.text.text if run.text is not None else None,
-        "cluster": run.cluster.text if run.cluster is not None else None,
+        "text": shown(run.text.text, holes) if run.text is not None else None,
+        "cluster": shown(run.cluster.text, holes) if run.cluster is not None else None,
         "script": run.script,
         "argv": run.argv,
         "servers": [[server.role, server.engine, _values(server.flags), _values(server.env), server.argv] for server in run.servers],
@@ -259,6 +279,9 @@ def digest(run: Run) -> str:
         "model": _value(run.model_path),
         "extra": _values(run.extra),
         "message": run.message if run.outcome != "submit" else "",
+        "exported": {name: text for name, (text, _) in exported(run).items()},
+        "programs": {name: [text for text, _ in steps] for name, steps in programs(run).items()},
+        "unseen": {name: [text for text, _ in steps] for name, steps in unseen_steps(run).items()},
     }
     text = json.dumps(observed, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

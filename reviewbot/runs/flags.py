@@ -12,7 +12,8 @@ from reviewbot.trace.effects import Located
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One flag as written: ``name`` is canonical for the engine, ``spelling`` what stands in the argv; ``value`` is ``None`` for a switch."""
+    """One flag as written: ``name`` is canonical for the engine, ``spelling`` what stands in the argv; ``value`` is ``None`` for a
+    switch."""
 
     name: str
     spelling: str
@@ -23,7 +24,8 @@ class Flag:
 def parse_flags(argv: Sequence[str], engine: str, site: Site) -> tuple[list[Flag], list[str]]:
     """The flags of ``argv`` (program words already cut off) in order, and the words that belong to none.
 
-    A flag's values are the words up to the next flag: engines declare list flags (``--cuda-graph-bs 1 2 4``), and a negative number is a value.
+    A flag's values are the words up to the next flag: engines declare list flags (``--cuda-graph-bs 1 2 4``), and a negative number is
+    a value.
     """
     switches = SWITCHES.get(engine, frozenset())
     flags: list[Flag] = []

@@ -19,7 +19,7 @@ AT_HAND = (
 
 class LazyRun(Run):
     """A run that traces its job when a field is asked for that is not at hand: ``effects``, ``servers``, ``clients``, ``text``,
-    ``recipe``, ``cluster``, ``recipe_errors``, ``extra``. It then says exactly what the run said that ``fields`` were taken from."""
+    ``recipe``, ``cluster``, ``recipe_errors``, ``files``, ``extra``. It then says exactly what the run said that ``fields`` were taken from."""
 
     __slots__ = ("_make", "_whole")
     _make: Callable[[], Run]
@@ -58,6 +58,10 @@ class LazyRun(Run):
         return self.whole().__reduce__()
 
     @property
+    def files(self) -> frozenset[str]:
+        return self.whole().files
+
+    @property
     def text(self) -> FileText | None:
         return self.whole().text
 
@@ -84,10 +88,6 @@ class LazyRun(Run):
     @property
     def recipe_errors(self) -> tuple[RecipeError, ...]:
         return self.whole().recipe_errors
-
-    @property
-    def files(self) -> frozenset[str]:
-        return self.whole().files
 
     @property
     def extra(self) -> Mapping[str, Setting]:

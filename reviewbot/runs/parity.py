@@ -31,7 +31,8 @@ class RowRole:
 
     @property
     def worlds(self) -> frozenset[int]:
-        """GPUs of one worker in each accepted reading: ``tp`` counts all ranks, or ranks of one data-parallel replica with ``ep`` over all."""
+        """GPUs of one worker in each accepted reading: ``tp`` counts all ranks, or ranks of one data-parallel replica with
+        ``ep`` over all."""
         stages = self.pp * self.pcp
         return frozenset({self.tp * stages, max(self.tp, self.ep) * self.pp, max(self.tp, self.ep) * stages})
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from reviewbot.bench.model import Recipe, Role, Value
 from reviewbot.catalog.engines import canonical
-from reviewbot.documents.positions import Site
-from reviewbot.documents.yaml import parse_yaml
 from reviewbot.documents.nodes import Mapping as YamlMapping
 from reviewbot.documents.nodes import Node, Scalar
+from reviewbot.documents.positions import Site
+from reviewbot.documents.yaml import parse_yaml
 from reviewbot.runs.engines import Program, recognise
 from reviewbot.runs.flags import Flag, parse_flags
 from reviewbot.runs.model import Client, Layer, Server, Setting
 from reviewbot.runs.values import setting, shown
 from reviewbot.trace.effects import Exec
 from reviewbot.trace.files import FileText
-from reviewbot.trace.values import Holes
+from reviewbot.trace.values import Holes, is_known
 
 
 def layers_of(text: FileText, line: int) -> tuple[Layer, ...]:
@@ -29,8 +30,15 @@ class _Lines:
 
     def __init__(self, text: FileText) -> None:
         self._text = text
+        self._known_text = is_known(text.text)
         self._lines = text.text.split("\n")
         self._known: dict[int, tuple[Layer, ...]] = {}
+
+    def setting(self, value: str, line: int) -> Setting:
+        """The setting that a line gives: unknown where a script wrote something unknown there, which the parser of YAML makes U+FFFD."""
+        if "\ufffd" in value and not self._known_text:
+            return Setting((), True, self.layers(line))
+        return Setting((value,), False, self.layers(line))
 
     def layers(self, line: int) -> tuple[Layer, ...]:
         found = self._known.get(line)
@@ -81,7 +89,7 @@ def recipe_setting(value: Value | None, text: FileText) -> Setting | None:
     """A recipe value with its history."""
     if value is None:
         return None
-    return Setting((_text(value.value),), False, layers_of(text, value.line))
+    return _Lines(text).setting(_text(value.value), value.line)
 
 
 def _role_flags(role: Role, engine: str, lines: _Lines) -> dict[str, Setting]:
@@ -92,16 +100,17 @@ def _role_flags(role: Role, engine: str, lines: _Lines) -> dict[str, Setting]:
                 continue
             if value.value is None:
                 continue
-        flags[canonical(engine, key)] = Setting((_text(value.value),), False, lines.layers(value.line))
+        flags[canonical(engine, key)] = lines.setting(_text(value.value), value.line)
     return flags
 
 
 def _role_environment(role: Role, recipe: Recipe, lines: _Lines) -> dict[str, Setting]:
-    environment = {name: Setting((_text(value.value),), False, lines.layers(value.line)) for name, value in role.env.items()}
+    environment = {name: lines.setting(_text(value.value), value.line) for name, value in role.env.items()}
     for name, value in recipe.environment.items():
         own = environment.get(name)
         layers = lines.layers(value.line)
-        environment[name] = Setting((_text(value.value),), False, (own.layers + layers) if own else layers)
+        one = lines.setting(_text(value.value), value.line)
+        environment[name] = replace(one, layers=(own.layers + layers) if own else layers)
     return environment
 
 

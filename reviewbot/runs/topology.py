@@ -14,6 +14,7 @@ from reviewbot.runs.parallel import Parallelism, parallelism
 from reviewbot.runs.servers import recipe_servers
 from reviewbot.trace.files import FileText
 
+_FLAGS = {"tensor-parallel-size", "tp-size", "tp", "data-parallel-size", "dp-size", "pipeline-parallel-size", "pp-size"}
 _ATTENTION = {"tp", "dep", "tep"}
 
 
@@ -70,12 +71,7 @@ class Shape:
         return Contradiction(f"runs {role.name} with {described(spread)}", self._flag(role))
 
     def _flag(self, role: Role) -> Value | None:
-        found = [
-            value
-            for key, value in role.args.items()
-            if key.replace("_", "-") in ("tensor-parallel-size", "tp-size", "tp", "data-parallel-size", "dp-size", "pipeline-parallel-size", "pp-size")
-        ]
-        return found[0] if found else None
+        return next((value for key, value in role.args.items() if key.replace("_", "-") in _FLAGS), None)
 
     def _nodes(self, value: int) -> Contradiction | None:
         total = self.recipe.total_nodes

@@ -354,11 +354,35 @@ def declare(sh: Evaluator, node: Declaration) -> None:
                     (flags if word[0] == "-" else off).update(word[1:])
                 else:
                     _declare_word(sh, node.keyword, word, flags, off, sh.site(item.line))
-        else:
+        elif flags or off or item.array is not None or item.index is not None or item.append or not _plain(sh, node.keyword, item):
             _declare_assignment(sh, node.keyword, item, flags, off)
     if printing or not node.items:
         sh.write(1, sh.hole(f"output of {node.keyword}", sh.site(node.line)))
     sh.status = 0
+
+
+def _plain(sh: Evaluator, keyword: str, item: Assignment) -> bool:
+    """``local x=...`` and ``export x=...`` without options; false where it is another keyword."""
+    if keyword == "export":
+        exported: bool | None = True
+    elif keyword == "local" and sh.frames:
+        exported = None
+    else:
+        return False
+    name = item.name
+    value = "" if item.value is None else sh.text_of(item.value)  # before the name becomes local: local x=$x
+    variables = sh.variables
+    if exported is None:
+        frame = sh.frames[-1]
+        if name not in frame or variables.get(name) is frame[name]:
+            sh.declare_local(name)
+        if name in sh.integers:
+            sh.integers = sh.integers - {name}
+    if isinstance(variables.get(name), Array):
+        sh.assign_element(name, "0", value, sh.site(item.line))
+    else:
+        sh.assign(name, value, sh.site(item.line), exported=exported)
+    return True
 
 
 def _declare_words(sh: Evaluator, keyword: str, words: list[str], site: Site) -> int | None:
@@ -490,7 +514,7 @@ def _set(sh: Evaluator, argv: list[str], site: Site) -> int | None:
     while index < len(words):
         word = words[index]
         if word == "--":
-            sh.positional = list(words[index + 1:])
+            sh.positional, sh.unsure_positional = list(words[index + 1:]), sh.unsure
             return 0
         if word[:1] not in ("-", "+") or len(word) < 2:
             break
@@ -508,7 +532,7 @@ def _set(sh: Evaluator, argv: list[str], site: Site) -> int | None:
             else:
                 sh.options.discard(option)
     if index < len(words):
-        sh.positional = list(words[index:])
+        sh.positional, sh.unsure_positional = list(words[index:]), sh.unsure
     return 0
 
 
@@ -526,6 +550,10 @@ def _shopt(sh: Evaluator, argv: list[str], site: Site) -> int | None:
 
 def _shift(sh: Evaluator, argv: list[str], site: Site) -> int | None:
     count = int(argv[1]) if len(argv) > 1 and argv[1].isdigit() and len(argv[1]) < 9 else 1
+    if sh.unsure_positional and count > sh.first_unsure(sh.positional) < len(sh.positional):
+        sh.positional = [sh.hole("arguments", site)]
+        sh.mutations += 1
+        return None
     if count > len(sh.positional):
         return 1
     sh.positional = sh.positional[count:]
@@ -622,12 +650,18 @@ def _read(sh: Evaluator, argv: list[str], site: Site) -> int | None:
     if not raw:
         text = re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
     ifs = sh.separators()
+    unsure = not is_known(text) and sh.may_split(text)
+    sh.unsure_reads += unsure
     if array is not None:
-        sh.set_array(array, _split(text, ifs), site, not is_known(text))
+        sh.set_array(array, _split(text, ifs), site, unsure)
     elif not names:
         sh.assign("REPLY", text, site)
     else:
         pieces = _pieces(text, ifs, len(names))
+        if unsure and ifs and len(names) > 1:
+            first = sh.first_unsure(pieces[:len(names)])
+            shown = expand.unescape(text)[:40]
+            pieces[first:] = [sh.hole(f"word {number} of {shown}", site) for number in range(first + 1, len(names) + 1)]
         for index, name in enumerate(names):
             value = pieces[index] if index < len(pieces) else ""
             base, _, subscript = name.partition("[")
@@ -697,7 +731,7 @@ def _mapfile(sh: Evaluator, argv: list[str], site: Site) -> int | None:
         items = lines if strip else [line + delimiter for line in lines[:-1]] + lines[-1:]
     if limit:
         items = items[:limit]
-    sh.set_array(name, items, site, not is_known(text))
+    sh.set_array(name, items, site, sh.may_split(text))
     return 0
 
 

@@ -70,7 +70,8 @@ class TraceCache:
     hits: int = 0
     misses: int = 0
     in_time: bool = True
-    _known: dict[tuple[str, str, int, Given | None], dict[tuple[str, ...], dict[tuple[Given | None, ...], list[_Entry]]]] = field(default_factory=dict)
+    _known: dict[tuple[str, str, int, Given | None], dict[tuple[str, ...], dict[tuple[Given | None, ...], list[_Entry]]]] = field(
+        default_factory=dict)
     _keys: dict[int, tuple[Tree, FileKeys]] = field(default_factory=dict)
 
     def forget(self) -> None:
@@ -87,16 +88,16 @@ class TraceCache:
         families = self._known.setdefault((script_text, path, line_offset, environment.get("GITHUB_WORKSPACE")), {})
         given = {**self.settings.environment, **environment} if self.settings.environment else environment
         for names, traces in families.items():
-            for entry in traces.get(tuple(given.get(name) for name in names), ()):
+            for entry in traces.get(tuple(map(given.get, names)), ()):
                 if entry.serves(tree, self._keys_of):
                     self.hits += 1
                     self.in_time = True
                     return entry.trace.rebased(given)
         self.misses += 1
-        start = time.monotonic()
+        start = time.thread_time()
         found = trace_script(script_text, path, line_offset, environment, tree, upstreams=self.upstreams, settings=self.settings,
                              stop=self.stop, cache=self.parses)
-        self.in_time = time.monotonic() - start < self.settings.bounds.seconds
+        self.in_time = time.thread_time() - start < self.settings.bounds.seconds
         if not self.in_time:
             return found
         names = tuple(sorted(found.reads))

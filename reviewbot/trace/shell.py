@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,7 +38,21 @@ from reviewbot.documents.shell_syntax import (
 )
 from reviewbot.trace import arithmetic, conditions, expand
 from reviewbot.trace.control import Bound, Break, Continue, Control, Entered, Exit, Fork, Return, Stop
-from reviewbot.trace.effects import Assign, Assume, Edit, Effect, Enter, Exec, Limit, Located, Missing, Submit, Variable
+from reviewbot.trace.effects import (
+    Assign,
+    Assume,
+    Edit,
+    Effect,
+    Enter,
+    Exec,
+    Limit,
+    Located,
+    Missing,
+    Submit,
+    Variable,
+    assignment,
+    variable,
+)
 from reviewbot.trace.environment import Environment
 from reviewbot.trace.files import FileText, LineOrigin
 from reviewbot.trace.protocol import CommandTable, FileSystem, Invocation, Outcome
@@ -120,6 +135,7 @@ class Evaluator:
         self.scripts = 0  # depth of child shells that run files
         self.inside: tuple[str, ...] = ()
         self.commands_run = 0
+        self.most_commands = context.settings.bounds.commands
         self.mutations = 0
         self.slept = 0
         self.serving = 0  # 1: something runs in the background, 2: it was waited for, 3: a program ran in front since
@@ -134,6 +150,9 @@ class Evaluator:
         self.background = False
         self.detached = False
         self.interactive_status = False
+        self.unsure = False  # the words just expanded may be more or fewer than they seem
+        self.unsure_positional = False  # the positional parameters come from such words
+        self.unsure_reads = 0  # how often ``read`` got a text that may be several lines
         self._counts: dict[tuple[object, ...], int] = {}
         self._export_cache: Environment | None = None
         self._temporaries = 0
@@ -198,9 +217,9 @@ class Evaluator:
 
     def tick(self, line: int) -> None:
         self.commands_run += 1
-        if self.commands_run > self.settings.bounds.commands:
+        if self.commands_run > self.most_commands:
             raise Bound(f"more than {self.settings.bounds.commands} commands", self.site(line))
-        if not self.commands_run & 63 and time.monotonic() > self.context.deadline:
+        if not self.commands_run & 63 and time.thread_time() > self.context.deadline:
             raise Bound(f"more than {self.settings.bounds.seconds} seconds", self.site(line))
 
     # --- choices ---------------------------------------------------------------------------------------------------
@@ -250,6 +269,21 @@ class Evaluator:
         if len(unique) > self.settings.bounds.choices:
             return self.hole(f"value of {label}", self.site(line), nonempty=nonempty)
         return self.hole(f"value of {label}", self.site(line), nonempty=nonempty, choices=unique)
+
+    def may_split(self, value: str) -> bool:
+        """Whether a value holds unknown text that may be several words, lines or none; numbers and texts of a known form are one word."""
+        return not is_known(value) and any(self._splits(self.holes.of(char)) for char in HOLE.findall(value))
+
+    def _splits(self, hole: Hole) -> bool:
+        if hole.numeric or (hole.witness is not None and hole.nonempty):
+            return False
+        if hole.choices is None:
+            return True
+        return any(self.may_split(choice) or not choice or any(char in choice for char in " \t\n") for choice in hole.choices)
+
+    def first_unsure(self, values: Sequence[str]) -> int:
+        """The index from which nobody knows which word is which."""
+        return next((number for number, value in enumerate(values) if self.may_split(value)), len(values))
 
     def settled(self, value: str, line: int) -> str:
         """An unquoted value: forks where its choices make different numbers of words."""
@@ -334,10 +368,17 @@ class Evaluator:
         number = self._subscript(index)
         if number is None:
             return self.hole(f"{name}[...]", self.site_now) if array.items else None
-        if number < 0:
+        if array.open:
+            behind = [key for key, value in array.items.items() if self.may_split(value)]
+            if number < 0:
+                keys = list(array.items)
+                if behind and len(keys) + number >= 0 and keys[number] >= behind[-1]:  # type: ignore[operator]
+                    return array.items[keys[number]]
+                return self.hole(f"{name}[{number}]", self.site_now)
+            if number not in array.items or (behind and number > behind[0]):  # type: ignore[operator]
+                return self.hole(f"{name}[{number}]", self.site_now)
+        elif number < 0:
             number += 1 + max((key for key in array.items if isinstance(key, int)), default=-1)
-        if array.open and number not in array.items:
-            return self.hole(f"{name}[{number}]", self.site_now)
         return array.items.get(number)
 
     def _subscript(self, index: str) -> int | None:
@@ -367,6 +408,8 @@ class Evaluator:
             number = int(name[:9])
             if number == 0:
                 return self.name
+            if self.unsure_positional and number - 1 > self.first_unsure(self.positional):
+                return self.hole(f"${name}", self.site_now)
             return self.positional[number - 1] if number <= len(self.positional) else None
         if len(name) == 1 and not name.isalpha():
             return self._special_character(name)
@@ -402,7 +445,7 @@ class Evaluator:
         if name == "?":
             return self._status_text(self.status)
         if name == "#":
-            return str(len(self.positional))
+            return self.count_positional()
         if name == "$":
             return self._constant("$")
         if name == "!":
@@ -412,6 +455,11 @@ class Evaluator:
         if name in ("@", "*"):
             return (self.joiner() if name == "*" else " ").join(self.positional) if self.positional else None
         return ""
+
+    def count_positional(self) -> str:
+        if self.unsure_positional and any(map(self.may_split, self.positional)):
+            return self.hole("number of arguments", self.site_now, nonempty=True, numeric=True)
+        return str(len(self.positional))
 
     def separators(self) -> str:
         found = self.variables.get("IFS")
@@ -446,31 +494,35 @@ class Evaluator:
         if self.readonly and name in self.readonly:
             self.complain(f"{name}: readonly variable")
             raise Exit(1, site, f"{name}: readonly variable")
-        if name in self.integers:
+        if self.integers and name in self.integers:
             value = self._integer(value)
-        if isinstance(value, Located):
+        if type(value) is Located:
             value = str(value)
         before: str | None = None
         keep = exported
         over: Variable | None = None
-        if isinstance(old, Variable):
+        depth = 0
+        if old is not None:
             before = old.value
             if keep is None:
                 keep = old.exported
             over = old.over if old.site == site else old
-        if keep is None or (not keep and "a" in self.options and exported is None):
+            if over is not None:
+                depth = over.depth + 1
+                if depth > 60:
+                    over, depth = None, 0
+            if old.exported:
+                self._export_cache = None
+        if keep is None or (not keep and exported is None and "a" in self.options):
             keep = "a" in self.options or name in self.marked
-        depth = 0 if over is None else over.depth + 1
-        if depth > 60:
-            over, depth = None, 0
-        variables[name] = Variable(value, keep, site, over, depth)
-        if keep or (isinstance(old, Variable) and old.exported):
+        variables[name] = variable(value, keep, site, over, depth)
+        if keep:
             self._export_cache = None
         if before != value:
             self.mutations += 1
         if name == "IFS" or not record:
             return
-        self.effects.append(Assign(name, value, before, keep, site))
+        self.effects.append(assignment(name, value, before, keep, site))
 
     def _integer(self, value: str) -> str:
         try:
@@ -558,7 +610,8 @@ class Evaluator:
         frame = self.frames[-1]
         if name not in frame:
             frame[name] = self.variables.get(name)
-        if self.variables.pop(name, None) is not None:
+        gone = self.variables.pop(name, None)
+        if gone is not None and _in_environment(gone):
             self._export_cache = None
 
     # --- words -------------------------------------------------------------------------------------------------------
@@ -725,13 +778,14 @@ class Evaluator:
                 self.positional.copy(),
             self.name, self.cwd, self.options.copy(), self.traps.copy(), self.fds, self.directories.copy(), self.integers, self.readonly,
             self.place, self.line, self.ignoring, self.loops, self.depth, self.inside, self.detached, self.last_pid, self.background,
-            self.scripts, self._export_cache, self.marked,
+            self.scripts, self._export_cache, self.marked, self.unsure_positional,
         )
 
     def _set_state(self, state: tuple[Any, ...], copy: bool = False) -> None:
         (self.variables, self.functions, self.frames, self.calls, self.positional, self.name, self.cwd, self.options, self.traps, self.fds,
          self.directories, self.integers, self.readonly, self.place, self.line, self.ignoring, self.loops, self.depth, self.inside,
-         self.detached, self.last_pid, self.background, self.scripts, self._export_cache, self.marked) = state
+         self.detached, self.last_pid, self.background, self.scripts, self._export_cache, self.marked,
+         self.unsure_positional) = state
         if copy:
             self.variables = self.variables.copy()
             self.functions = self.functions.copy()
@@ -760,6 +814,7 @@ class Evaluator:
     def subshell(self, run: Callable[[], None]) -> None:
         """Runs something whose changes to the shell are lost; ``exit`` ends only it."""
         state = self._state()
+        unsure = self.unsure
         self.traps = {"ERR": self.traps["ERR"]} if "E" in self.options and "ERR" in self.traps else {}
         try:
             try:
@@ -777,6 +832,7 @@ class Evaluator:
             status = self.status
             self._set_state(state)
             self.status = status
+            self.unsure = unsure
 
     def run_exit_trap(self) -> None:
         text = self.traps.pop("EXIT", "") or self.traps.pop("0", "")
@@ -888,21 +944,30 @@ class Evaluator:
         self.status, self.pipe_status = status, pipe_status
 
     def _simple(self, node: Simple) -> None:
-        self.tick(node.line)
-        self.line = node.line
-        if not node.words:
+        line = node.line
+        self.tick(line)
+        self.line = line
+        words = node.words
+        if not words:
             if node.redirects:
                 self._redirected(node.redirects, lambda: self._assignments(node))
+            elif len(node.assignments) == 1:
+                before = self.substitutions
+                self.perform(node.assignments[0])
+                if self.substitutions == before:
+                    self.status = 0
             else:
                 self._assignments(node)
             if self.status:
                 self.check_errexit(node.line)
             return
-        argv = expand.words(self, node.words, node.line)
+        self.unsure = False
+        fixed = _FIXED.get(id(node))
+        argv = list(fixed[1]) if fixed is not None and fixed[0] is node else self._words(node)
         if not argv:
             self._assignments(node)
             return
-        self.line = node.line
+        self.line = line
         name = argv[0]
         self.pipe_status = ()
         if name == "exec":
@@ -910,11 +975,19 @@ class Evaluator:
         elif node.assignments:
             self._with_assignments(node, argv)
         elif node.redirects:
-            self._redirected(node.redirects, lambda: self.call(argv, node.line))
+            self._redirected(node.redirects, lambda: self.call(argv, line))
         else:
-            self.call(argv, node.line)
+            self.call(argv, line)
         if self.status:
-            self.check_errexit(node.line)
+            self.check_errexit(line)
+
+    def _words(self, node: Simple) -> list[str]:
+        argv = expand.words(self, node.words, node.line)
+        if all(word.static is not None and word.line == node.line for word in node.words):
+            if len(_FIXED) > 100_000:
+                _FIXED.clear()
+            _FIXED[id(node)] = (node, tuple(argv))
+        return argv
 
     def _assignments(self, node: Simple) -> None:
         before = self.substitutions
@@ -930,7 +1003,12 @@ class Evaluator:
         if item.array is not None:
             self._assign_array(item, site)
             return
-        value = "" if item.value is None else self.text_of(item.value)
+        word = item.value
+        if word is None:
+            value = ""
+        else:
+            static = word.static
+            value = static if static is not None else expand.text(self, word)
         if item.index is not None:
             self.assign_element(name, self.text_of(item.index), value, site, item.append)
             return
@@ -974,8 +1052,10 @@ class Evaluator:
                 for value in expand.words(self, (word,), -1):
                     items[value] = ""
             else:
-                for value in expand.words(self, (word,), -1):
-                    unknown = unknown or (not is_known(value) and any(getattr(part, "quoted", True) is False for part in word.parts))
+                self.unsure = False
+                values = expand.words(self, (word,), -1)
+                unknown = unknown or self.unsure
+                for value in values:
                     items[position] = value if isinstance(value, Located) else Located(value, where)
                     position += 1
         if not associative and any(subscript is not None for subscript, _ in item.array):
@@ -1044,6 +1124,7 @@ class Evaluator:
             return
         self._nest()
         positional, place, line = self.positional, self.place, self.line
+        outer_unsure, self.unsure_positional = self.unsure_positional, self.unsure
         self.positional = list(argv[1:])
         self.frames.append({})
         self.calls.append((function.name, site, place.shown or self.name))
@@ -1057,16 +1138,20 @@ class Evaluator:
         except (Break, Continue):
             pass
         finally:
+            variables = self.variables
             for name, old in self.frames.pop().items():
                 if old is None:
-                    self.variables.pop(name, None)
+                    gone = variables.pop(name, None)
                 else:
-                    self.variables[name] = old
-                self._export_cache = None
+                    gone = variables.get(name)
+                    variables[name] = old
+                if gone is not old and (_in_environment(gone) or _in_environment(old)):
+                    self._export_cache = None
             if error_trap is not None:
                 self.traps.setdefault("ERR", error_trap)
             self.calls.pop()
             self.positional, self.place, self.line, self.loops = positional, place, line, loops
+            self.unsure_positional = outer_unsure
             self.depth -= 1
 
     def external(self, argv: Sequence[str], site: Site) -> None:
@@ -1226,9 +1311,7 @@ class Evaluator:
         self._problems(script, place)
 
         def run() -> None:
-            self.variables = {
-                item: found for item, found in self.variables.items() if isinstance(found, Variable) and found.exported
-            }
+            self.variables = {item: found for item, found in self.variables.items() if type(found) is Variable and found.exported}
             for item, value in (environment or {}).items():
                 self.assign(item, value, self.site_now, exported=True, record=False)
             self._export_cache = None if environment else self._export_cache
@@ -1236,6 +1319,7 @@ class Evaluator:
             self.frames = []
             self.calls = []
             self.positional = list(arguments)
+            self.unsure_positional = self.unsure
             self.name = name
             self.options = set(options or ())
             self.directories = []
@@ -1632,7 +1716,9 @@ class Evaluator:
 
     def _for_words(self, node: For) -> None:
         self.line = node.line
+        self.unsure = node.words is None and self.unsure_positional
         values = list(self.positional) if node.words is None else expand.words(self, node.words, node.line)
+        unsure = self.unsure
         if not values:
             self.status = 0
         site = self.site(node.line)
@@ -1651,9 +1737,63 @@ class Evaluator:
                 except Continue as end:
                     if end.levels > 1 and self.loops > 1:
                         raise Continue(end.levels - 1) from None
+                if unsure and self.may_split(value):
+                    self._once_more(node.body, node.line)
         finally:
             self.loops -= 1
             self.polling = polling
+
+    def _once_more(self, body: Block, line: int) -> None:
+        """After a round of a loop that may run any number of times: what another round would change is unknown behind the loop."""
+        start = len(self.effects)
+        before, marks, unsure_reads = self._freeze(), self._marks(), self.unsure_reads
+        self.arms += 1
+        try:
+            self.block(body)
+        except (Control, Fork, Bound):
+            pass  # what it did until then counts
+        finally:
+            self.arms -= 1
+        variables, positional, files = self.variables, self.positional, self.files.snapshot()
+        printed = [(sink, chunks, "".join(sink.chunks[len(chunks):])) for sink, chunks in before.buffers]
+        texts = {path: self._read_quietly(path) for path in self.files.changed(before.files, files) or ()}
+        self._thaw(before)
+        self._set_marks(marks)
+        self.unsure_reads = unsure_reads
+        del self.effects[start:]
+        for name, slot in variables.items():
+            here = self.variables.get(name)
+            if slot is not here and here is not None:
+                self._vary(name, here, slot, line)
+        if positional != self.positional:
+            self.positional, self.unsure_positional = [self.hole("arguments", self.site(line))], True
+        for path, text in texts.items():
+            if self._without_identity(text or "") != self._without_identity(self._read_quietly(path) or ""):
+                self.files.write(path, None)
+        for sink, _, text in printed:
+            if HOLE.sub("", text).strip():
+                sink.write(self.hole("output of further rounds", self.site(line)), None)
+
+    def _read_quietly(self, path: str) -> str | None:
+        content = self.files.read_text(path) if self.files.written(path) else None
+        return content.text if content is not None else None
+
+    def _vary(self, name: str, here: Slot, other: Slot, line: int) -> None:
+        """Makes a variable unknown that another round of a loop would change."""
+        if isinstance(here, Array) and isinstance(other, Array):
+            if here.items != other.items and len(here.items) != len(other.items):
+                self.variables[name] = replace(here, open=True)
+            return
+        if not isinstance(here, Variable) or not isinstance(other, Variable):
+            return
+        if self._without_identity(here.value) == self._without_identity(other.value):
+            return
+        numeric = all(re.fullmatch("-?[0-9]+", value) for value in (here.value, other.value))
+        nonempty = all(conditions.is_empty(self, value) is False for value in (here.value, other.value))
+        value = self.hole(f"value of {name}", self.site(line), nonempty=nonempty, numeric=numeric)
+        self.variables[name] = replace(here, value=value)
+        self._export_cache = None
+        self.mutations += 1
 
     def _arith_for(self, node: ArithFor) -> None:
         def number(expression: Any) -> int | None:
@@ -1699,6 +1839,7 @@ class Evaluator:
             while True:
                 self.tick(line)
                 mutations, effects, slept = self.mutations, len(self.effects), self.slept
+                unsure_reads = self.unsure_reads
                 files = self.files.snapshot()
                 answer = test()
                 if answer is None:
@@ -1724,6 +1865,8 @@ class Evaluator:
                 if step is not None:
                     step()
                 polling = self.slept > slept
+                if self.unsure_reads > unsure_reads:
+                    self._once_more(body, line)
                 if self.mutations == mutations and self.files.changed(files, self.files.snapshot()) == frozenset():
                     del self.effects[effects:]
                     self.assume(f"{self.written(line)}: the loop ends some day", self.site(line))
@@ -1750,6 +1893,9 @@ class Evaluator:
     def _case_from(self, node: Case, subject: str, start: int) -> None:
         number = start
         arms = node.arms
+        if not start and len(arms) > 2 and is_known(subject):
+            table, others = _plain_arms(node)
+            number = table.get(subject, others)
         matched = False
         while number < len(arms):
             arm = arms[number]
@@ -1820,7 +1966,12 @@ class Evaluator:
         self.check_errexit(node.line)
 
     def _function(self, node: Function) -> None:
-        self.functions[node.name] = Definition(node.name, node.body, self.place)
+        found = _DEFINITIONS.get(id(node))
+        if found is None or found[0] is not node or found[1].place is not self.place:
+            if len(_DEFINITIONS) > 50_000:
+                _DEFINITIONS.clear()
+            found = _DEFINITIONS[id(node)] = (node, Definition(node.name, node.body, self.place))
+        self.functions[node.name] = found[1]
         self.status = 0
 
     def _broken(self, node: Broken) -> None:
@@ -1915,16 +2066,21 @@ class Evaluator:
 
     def _marks(self) -> tuple[Any, ...]:
         """What an arm changes beside the state proper, to run it once more exactly as before."""
-        return (self._counts.copy(), self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site, self.exit_message,
-                self._temporaries)
+        return (
+            self._counts.copy(), self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site,
+            self.exit_message, self._temporaries,
+        )
 
     def _again(self, start: int, before: _Frozen, marks: tuple[Any, ...], assumption: Assume, run: Callable[[], None]) -> None:
         """Runs an arm that was left where it entered a script, to its end."""
         self._thaw(before)
-        (self._counts, self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site, self.exit_message,
-         self._temporaries) = marks
+        self._set_marks(marks)
         self.effects[start:] = [assumption]
         run()
+
+    def _set_marks(self, marks: tuple[Any, ...]) -> None:
+        (self._counts, self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site, self.exit_message,
+         self._temporaries) = marks
 
     def _arm(self, run: Callable[[], None]) -> Control | None:
         try:
@@ -1942,6 +2098,7 @@ class Evaluator:
         for number in (1, 3, 4, 5, 6, 7, 10, 11, 12):
             if state[number] != here[number]:
                 return False
+        self.unsure_positional = self.unsure_positional or state[-1]
         for signal, text in state[8].items():
             if self.traps.setdefault(signal, text) != text:
                 return False
@@ -1953,8 +2110,10 @@ class Evaluator:
             return False
         initial: dict[str, Slot] = before.state[0]
         present = self.variables
-        differing = [name for (name, slot), was in zip(present.items(), map(old.get, present), strict=True) if was is not slot]
-        differing.extend(name for name in old if name not in present)
+        differing: list[str] = []
+        if present != old:
+            differing = [name for (name, slot), was in zip(present.items(), map(old.get, present), strict=True) if was is not slot]
+            differing.extend(name for name in old if name not in present)
         for name in differing:
             one, two = old.get(name), present.get(name)
             joined = self._join_slots(name, one, two, initial.get(name), line)
@@ -2038,6 +2197,11 @@ def _plain_pattern(text: str) -> bool:
     return not any(char in "*?[\\+@!" for char in text)
 
 
+def _in_environment(slot: Slot | None) -> bool:
+    """Whether a variable shows in the environment; an initial one does even where it was hidden, since it can come back."""
+    return type(slot) is Variable and (slot.exported or slot.site is None)
+
+
 def _site_of(value: str, site: Site | None) -> Site:
     return getattr(value, "site", None) or site or Site("", 1)
 
@@ -2067,6 +2231,10 @@ def _uncertain(effect: Effect) -> Effect:
     return replace(effect, certain=False) if effect.certain else effect
 
 
+_FIXED: dict[int, tuple[Simple, tuple[str, ...]]] = {}  # the arguments of commands in which nothing has to be expanded
+
+
+_DEFINITIONS: dict[int, tuple[Function, Definition]] = {}
 _PLACES: dict[tuple[int, str, int, str], tuple[Script, Place]] = {}
 
 
@@ -2100,6 +2268,30 @@ def refuses(body: Block) -> bool:
         _REFUSALS.clear()
     _REFUSALS[key] = (last, answer)
     return answer
+
+
+_TABLES: dict[int, tuple[Case, dict[str, int], int]] = {}
+
+
+def _plain_arms(node: Case) -> tuple[dict[str, int], int]:
+    """The first arms of a ``case``, as long as their patterns are plain text: arm by text, and the number of the first other arm."""
+    key = id(node)
+    found = _TABLES.get(key)
+    if found is not None and found[0] is node:
+        return found[1], found[2]
+    table: dict[str, int] = {}
+    count = 0
+    for arm in node.arms:
+        texts = [pattern.static for pattern in arm.patterns]
+        if arm.end != ";;" or any(text is None or not _plain_pattern(text) for text in texts):
+            break
+        for text in texts:
+            table.setdefault(text or "", count)
+        count += 1
+    if len(_TABLES) > 50_000:
+        _TABLES.clear()
+    _TABLES[key] = (node, table, count)
+    return table, count
 
 
 _SLEEPS: dict[int, tuple[object, bool]] = {}

@@ -74,6 +74,7 @@ class Trace:
     holes: Holes
     complete: bool = True  # false where the bound on paths was hit
     initial: Mapping[str, Variable] = field(default_factory=dict, repr=False, compare=False)
+    executed: tuple[Site, ...] = field(default=(), repr=False, compare=False)  # first lines of executed statements, where recorded
 
     def rebased(self, environment: Mapping[str, Given]) -> Trace:
         """The same trace for another initial environment that agrees in every name of ``reads``."""
@@ -137,6 +138,7 @@ def trace_script(
     script_text: str, path: str, line_offset: int, environment: Mapping[str, Given], tree: Tree, *,
     upstreams: Mapping[str, Upstream] | None = None, settings: TraceSettings | None = None, stop: str = "submit",
     cache: ParseCache | None = None, commands: CommandTable | None = None, options: frozenset[str] = frozenset("e"),
+    record: bool = False,
 ) -> Trace:
     """Evaluates a script (the text of a workflow step) in a checkout of ``tree``.
 
@@ -145,7 +147,8 @@ def trace_script(
     the job sets; a ``Hole`` stands for a value that is not known. ``upstreams`` gives the files of other repositories by URL and ref.
     With ``stop``
     ``submit`` a path ends at the first job it submits, or when the bench script that it enters has ended; with ``end`` it goes on to
-    its end. ``options`` are those of the shell at the start (a workflow step runs in ``bash -e``). Never raises on any script.
+    its end. ``options`` are those of the shell at the start (a workflow step runs in ``bash -e``). With ``record`` the trace tells which
+    statements were executed. Never raises on any script.
     """
     settings = settings or TraceSettings()
     cache = cache or _SHARED
@@ -174,19 +177,19 @@ def trace_script(
         return found(ref) if found is not None else None
 
     context = Context(settings, commands, BUILTINS, cache.parse, upstream, initial, stop, declare, holes, interned)
-    context.deadline = time.monotonic() + settings.bounds.seconds
+    context.deadline = time.thread_time() + settings.bounds.seconds
     limit = sys.getrecursionlimit()
     if limit < _RECURSION:
         sys.setrecursionlimit(_RECURSION)
     try:
-        return _all_paths(context, without_forged_holes(script_text), path, line_offset, tree, cache, given, options)
+        return _all_paths(context, without_forged_holes(script_text), path, line_offset, tree, cache, given, options, record)
     finally:
         if limit < _RECURSION:
             sys.setrecursionlimit(limit)
 
 
 def _all_paths(context: Context, text: str, path: str, offset: int, tree: Tree, cache: ParseCache, given: Mapping[str, Given],
-               options: frozenset[str]) -> Trace:
+               options: frozenset[str], record: bool) -> Trace:
     script = context.parse(text, path)
     place = place_of(script, path, "", offset)
     settings = context.settings
@@ -194,18 +197,26 @@ def _all_paths(context: Context, text: str, path: str, offset: int, tree: Tree, 
     paths: list[TracePath] = []
     files_read: set[str] = set()
     complete = True
+    executed: dict[Site, None] = {}
     while waiting:
         decisions = waiting.pop()
         files = VirtualFiles(tree, settings.workspace, cache=cache.texts, bound=settings.bounds.text)
-        shell = Evaluator(context, files, decisions)
+        shell: Evaluator
+        if record:
+            from reviewbot.trace.recording import RecordingEvaluator
+
+            shell = RecordingEvaluator(context, files, decisions)
+            shell.executed = executed
+        else:
+            shell = Evaluator(context, files, decisions)
         shell.options.update(options)
         try:
             found = _run(shell, script, place)
         except Fork as fork:
-            if len(paths) + len(waiting) + fork.answers > settings.bounds.paths or time.monotonic() > context.deadline:
+            if len(paths) + len(waiting) + fork.answers > settings.bounds.paths or time.thread_time() > context.deadline:
                 complete = False
                 waiting.append({**decisions, fork.question: 0})
-                if time.monotonic() > context.deadline:
+                if time.thread_time() > context.deadline:
                     paths.append(_cut(shell, "too many undecided conditions"))
                     break
             else:
@@ -224,7 +235,7 @@ def _all_paths(context: Context, text: str, path: str, offset: int, tree: Tree, 
         paths = [replace(item, effects=(*item.effects, note)) for item in paths]
     reads = frozenset(context.reads)
     seen: dict[str, Given | None] = {name: given.get(name) for name in reads}
-    return Trace(tuple(paths), reads, seen, frozenset(files_read), context.holes, complete, context.initial)
+    return Trace(tuple(paths), reads, seen, frozenset(files_read), context.holes, complete, context.initial, tuple(executed))
 
 
 def _cut(shell: Evaluator, message: str) -> TracePath:
@@ -277,7 +288,9 @@ def _run(shell: Evaluator, script: Script, place: Place) -> TracePath:
         message = message if outcome == "unknown" else ""
     initial = shell.context.initial
     changes: dict[str, Variable | None] = {
-        name: found for name, found in shell.variables.items() if isinstance(found, Variable) and initial.get(name) is not found
+        name: found
+        for (name, found), was in zip(shell.variables.items(), map(initial.get, shell.variables), strict=True)
+        if found is not was and isinstance(found, Variable)
     }
     changes.update({name: None for name in initial if name not in shell.variables})
     return TracePath(tuple(shell.effects), outcome, status, message, where, Environment(initial, changes))

@@ -1,8 +1,8 @@
 """A comment on a row contradicts the row
 
 What
-The comment above a row of the search space names workers, parallelism or concurrencies (`1P3D: 1 prefill (DEP8), 3 decode (TP4), conc=64`) that the row does
-not have.
+The comment above a row of the search space names workers, parallelism or concurrencies (`1P3D: 1 prefill (DEP8), 3 decode (TP4),
+conc=64`) that the row does not have.
 
 Why
 Reviewers compare rows by these comments; a wrong one hides a wrong row.

@@ -1,9 +1,9 @@
 """A comment contradicts the value beside it
 
 What
-A comment in a YAML file says that a key is not set (`No KEY: ...`), that it has another value (`KEY=3600`, `KEY: 3600`), or that the value below is one number and
-not another (`0.90, not 0.95`), and the mapping in which the comment stands says otherwise. Sentences that compare, remember or suppose are not read as
-such a statement.
+A comment in a YAML file says that a key is not set (`No KEY: ...`), that it has another value (`KEY=3600`, `KEY: 3600`), or that the
+value below is one number and not another (`0.90, not 0.95`), and the mapping in which the comment stands says otherwise. Sentences that
+compare, remember or suppose are not read as such a statement.
 
 Why
 Whoever changes the file next believes the comment. One of the two is a leftover of an earlier experiment.

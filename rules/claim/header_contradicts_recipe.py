@@ -1,12 +1,13 @@
 """The header of a recipe contradicts the recipe
 
 What
-The comment at the head of a recipe, or in front of its `resources`, counts workers, nodes, GPUs or ranks (`Nodes: 1 prefill + 2 decode`,
-`(2 nodes / 16 GPUs)`, `4x DEP4 prefill`), and the recipe has other numbers. A file with several variants is not read, nor is a sentence that compares or supposes.
+The comment at the head of a recipe, or in front of its `resources`, counts workers, nodes, GPUs or ranks (`Nodes: 1 prefill + 2
+decode`, `(2 nodes / 16 GPUs)`, `4x DEP4 prefill`), and the recipe has other numbers. A file with several variants is not read, nor is a
+sentence that compares or supposes.
 
 Why
-The header is what people read before they run a recipe or copy it; a wrong count is a leftover of the recipe it was copied from, or a sign that the
-recipe was changed by mistake.
+The header is what people read before they run a recipe or copy it; a wrong count is a leftover of the recipe it was copied from, or a
+sign that the recipe was changed by mistake.
 
 Example
     # 2P1D: 2 prefill workers (TP8), 1 decode worker (TP8)

@@ -1,8 +1,8 @@
 """The name of a recipe contradicts the recipe
 
 What
-The file name or the `name:` of a recipe holds a topology (`1p2d`, `tp8pp2`, `dep4-dep8`, `c16`), and the recipe has other numbers of workers, ranks or
-another concurrency. Where a name has more groups than the recipe has roles, nothing is said about them.
+The file name or the `name:` of a recipe holds a topology (`1p2d`, `tp8pp2`, `dep4-dep8`, `c16`), and the recipe has other numbers of
+workers, ranks or another concurrency. Where a name has more groups than the recipe has roles, nothing is said about them.
 
 Why
 Names are how recipes are chosen and how results are labelled: a run with another topology is published under the wrong name.
@@ -87,7 +87,7 @@ def _contradictions(claims: NameClaims, shape: Shape) -> Iterator[tuple[str, Con
     if len(roles) != len(shape.roles):
         return
     if claims.workers is not None:
-        for name, number in zip(_PAIR, claims.workers):
+        for name, number in zip(_PAIR, claims.workers, strict=True):
             role = shape.roles.get(name)
             found = shape.workers(role, number, nodes=True) if role is not None else None
             if found is not None:
@@ -105,7 +105,7 @@ def _groups(claims: NameClaims, shape: Shape, roles: list[Role]) -> Iterator[tup
         return
     if len(groups) == len(roles) == 1 or (len(groups) == len(roles) == 2 and claims.workers is not None):
         ordered = [shape.roles[name] for name in (_PAIR if len(roles) == 2 else [roles[0].name]) if name in shape.roles]
-        for group, role in zip(groups, ordered):
+        for group, role in zip(groups, ordered, strict=False):
             found = shape.group(role, group)
             if found is not None:
                 yield _shown(group), found

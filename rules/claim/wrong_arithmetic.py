@@ -4,7 +4,8 @@ What
 A comment spells out a product or a quotient with its result (`360x10s=3600s`, `8*2/8 = 2 nodes`), and the result is another.
 
 Why
-Such comments justify a time limit, a node count or a batch size. Where the calculation is wrong, the value that rests on it probably is too.
+Such comments justify a time limit, a node count or a batch size. Where the calculation is wrong, the value that rests on it probably is
+too.
 
 Example
     # 360 x 10 s = 7200 s

@@ -4,8 +4,8 @@ What
 A YAML mapping has the same key twice. A key that overrides a merged one (`<<: *base`) is not a duplicate.
 
 Why
-The reader keeps the last one and says nothing: the first value looks as if it counted, and does not. Where both values are equal it is a warning:
-nothing is wrong until somebody changes one of them.
+The reader keeps the last one and says nothing: the first value looks as if it counted, and does not. Where both values are equal it is
+a warning: nothing is wrong until somebody changes one of them.
 
 Example
     decode:
@@ -66,7 +66,7 @@ def _equal(one: Node, other: Node, left: list[int]) -> bool:
     if isinstance(one, Scalar) and isinstance(other, Scalar):
         return type(one.value) is type(other.value) and one.value == other.value
     if isinstance(one, Sequence) and isinstance(other, Sequence):
-        return len(one.items) == len(other.items) and all(_equal(a, b, left) for a, b in zip(one.items, other.items))
+        return len(one.items) == len(other.items) and all(_equal(a, b, left) for a, b in zip(one.items, other.items, strict=True))
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         mine, others = one.index(), other.index()
         return mine.keys() == others.keys() and all(_equal(entry.value, others[key].value, left) for key, entry in mine.items())

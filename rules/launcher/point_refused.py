@@ -1,7 +1,8 @@
 """A launcher refuses a point of the matrix
 
 What
-The launcher, or the bench script that it starts, ends with an error for the environment that a point of the matrix gives it, before anything runs.
+The launcher, or the bench script that it starts, ends with an error for the environment that a point of the matrix gives it, before
+anything runs.
 
 Why
 The point takes its place in the queue, and the job fails with no result.
@@ -25,6 +26,7 @@ from collections.abc import Iterator
 
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
+from reviewbot.runs.build import NOTHING
 from reviewbot.runs.model import Run
 
 RULE = Rule("point-refused", Level.ERROR)
@@ -38,10 +40,11 @@ def check(context: Context) -> Iterator[Finding]:
     for (key, _where, message), runs in causes.items():
         run = runs[0]
         where = f" at {run.where}" if run.where is not None and not run.where.path.startswith("<") else ""
-        said = f": {message}" if message else ""
+        what = "starts nothing" if message == NOTHING else "ends with an error"
+        said = f": {message}" if message and message != NOTHING else ""
         yield context.finding(
             RULE,
-            f"the launcher ends with an error for this row{where}{said}",
+            f"the launcher {what} for this row{where}{said}",
             run.point.site,
             help="add the case to the launcher, or correct the row",
             touches=runs,

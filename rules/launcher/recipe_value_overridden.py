@@ -4,8 +4,9 @@ What
 A launcher edits the recipe before it submits it, and the edit lowers a number or replaces a value that stands in the recipe.
 
 Why
-The file says one thing, the job gets another. A health check cut to half ends a healthy start-up of a large model; whoever reads the recipe looks
-for the cause everywhere else. An edit that raises a number is what such lines are for and is not reported; neither is the job's name.
+The file says one thing, the job gets another. A health check cut to half ends a healthy start-up of a large model; whoever reads the
+recipe looks for the cause everywhere else. An edit that raises a number is what such lines are for and is not reported; neither is the
+job's name.
 
 Example
     # recipe
@@ -24,12 +25,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 
 from reviewbot.documents.positions import Site
 from reviewbot.engine.context import Context
 from reviewbot.engine.durations import duration
 from reviewbot.engine.model import Finding, Level, Related, Rule
 from reviewbot.runs.model import Run
+from reviewbot.trace.values import is_known
 
 RULE = Rule("recipe-value-overridden", Level.WARNING, scope="run")
 
@@ -53,7 +56,8 @@ def check(context: Context) -> Iterator[Finding]:
             budget = _budget(change, run, related)
             yield context.finding(
                 RULE,
-                f"`{change.key}: {change.written}` is written here, but the job gets {change.gets}: {change.by} rewrites it before it submits{budget}",
+                f"`{change.key}: {change.written}` is written here, but the job gets {change.gets}: "
+                f"{change.by} rewrites it before it submits{budget}",
                 change.line,
                 help=f"let the launcher change only values that are lower than {change.gets}, or take the value out of the recipe"
                 if _number(change.gets) is not None
@@ -77,6 +81,8 @@ def _changes(run: Run) -> Iterator[_Change]:
         gets = _PAIR.match(lines[index])
         if written is None or gets is None or written["key"] != gets["key"] or written["key"] in _LABELS:
             continue
+        if not is_known(gets["value"]):
+            continue
         if written["value"] != gets["value"] and _takes_away(written["value"], gets["value"]):
             yield _Change(origin.site, origin.by[-1][0], written["key"], written["value"], gets["value"])
 
@@ -91,9 +97,10 @@ def _takes_away(written: str, gets: str) -> bool:
 
 def _number(text: str) -> float | None:
     try:
-        return float(_plain(text).replace("_", ""))
+        number = float(_plain(text).replace("_", ""))
     except ValueError:
         return None
+    return number if isfinite(number) else None
 
 
 def _plain(text: str) -> str:
@@ -107,7 +114,8 @@ def _budget(change: _Change, run: Run, related: list[Related]) -> str:
     if change.key not in ("max_attempts", "interval_seconds") or recipe is None or before is None or after is None:
         return ""
     other = recipe.health_interval if change.key == "max_attempts" else recipe.health_attempts
-    factor = float(other.value) if other is not None and isinstance(other.value, (int, float)) else (10.0 if change.key == "max_attempts" else 180.0)
+    written = _number(str(other.value)) if other is not None else None
+    factor = written if written is not None else (10.0 if change.key == "max_attempts" else 180.0)
     unit = f" at {factor:g} s" if change.key == "max_attempts" else f" x {factor:g}"
     text = f": {duration(before * factor)} becomes {duration(after * factor)}{unit}"
     limit = _engine_limit(run)

@@ -1,8 +1,8 @@
 """A row and its recipe name other concurrencies
 
 What
-The row's `conc-list` is not the list of concurrencies that the recipe's benchmark runs. Where the recipe runs all that the row names and more, it is a
-warning: the job takes longer, and results come in that nobody asked for.
+The row's `conc-list` is not the list of concurrencies that the recipe's benchmark runs. Where the recipe runs all that the row names
+and more, it is a warning: the job takes longer, and results come in that nobody asked for.
 
 Why
 The load generator of a recipe reads the recipe alone, so the row's number is published for a concurrency that never ran.

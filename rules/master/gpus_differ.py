@@ -52,7 +52,9 @@ def check(context: Context) -> Iterator[Finding]:
             help="make the GPUs of a worker in the recipe (nodes x GPUs a node / workers) equal to its parallelism, or correct the row",
             touches=[run],
             related=[
-                (server.site, f"{counted(server.workers or 0, server.role + ' worker')} of {server.gpus} GPUs") for _, server in both if server.site is not None
+                (server.site, f"{counted(server.workers or 0, server.role + ' worker')} of {server.gpus} GPUs")
+                for _, server in both
+                if server.site is not None
             ],
             structure=f"{run.point.key}.gpus",
             subject=f"{sorted(rows)} / {total}",

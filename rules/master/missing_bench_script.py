@@ -1,7 +1,8 @@
 """A point starts a bench script that does not exist
 
 What
-The launcher makes the name of the bench script from the row (model prefix, precision, framework, speculative decoding), and there is no such file.
+The launcher makes the name of the bench script from the row (model prefix, precision, framework, speculative decoding), and there is no
+such file.
 
 Why
 The job gets its GPUs, then ends with "No such file or directory".

@@ -22,32 +22,26 @@ from collections.abc import Iterator
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
 from reviewbot.engine.places import setting_site
-from reviewbot.runs.model import Run
 from reviewbot.runs.overlays import not_copied
 from reviewbot.trace.settings import TraceSettings
 
-RULE = Rule("missing-recipe", Level.ERROR)
+RULE = Rule("missing-recipe", Level.ERROR, scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:
-    causes: dict[tuple[str, str, str], list[Run]] = {}
     for run in context.runs:
-        if run.missing is not None and run.missing.path.endswith((".yaml", ".yml")):
-            causes.setdefault((run.key, run.point.id, run.missing.name), []).append(run)
-    for (key, _point, name), runs in causes.items():
-        run = runs[0]
         missing = run.missing
-        assert missing is not None
-        yield context.finding(
-            RULE,
-            f"the recipe `{name}` does not exist where {run.launcher} looks for it",
-            setting_site(run.point, name),
-            help="name a recipe that the launcher copies into its checkout, or add the file",
-            touches=runs,
-            related=[(missing.site, f"`{missing.program}` needs it here")],
-            structure=key,
-            subject=name,
-        )
+        if missing is not None and missing.path.endswith((".yaml", ".yml")):
+            yield context.finding(
+                RULE,
+                f"the recipe `{missing.name}` does not exist where {run.launcher} looks for it",
+                setting_site(run.point, missing.name),
+                help="name a recipe that the launcher copies into its checkout, or add the file",
+                touches=[run],
+                related=[(missing.site, f"`{missing.program}` needs it here")],
+                structure=run.key,
+                subject=missing.name,
+            )
     yield from _not_copied(context)
 
 

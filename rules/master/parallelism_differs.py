@@ -1,8 +1,8 @@
 """A row and the servers of its run are spread differently
 
 What
-`tp`, `pp`, `ep`, `dp-attn` or `dcp-size` of a row fits no accepted reading of what the recipe or the bench script starts. Both ways to write a
-data-parallel layout are accepted: `tp` as the ranks of one attention replica, or as all ranks.
+`tp`, `pp`, `ep`, `dp-attn` or `dcp-size` of a row fits no accepted reading of what the recipe or the bench script starts. Both ways to
+write a data-parallel layout are accepted: `tp` as the ranks of one attention replica, or as all ranks.
 
 Why
 Parallelism is published with the result, and GPU counts (throughput for each GPU) are computed from it.
@@ -55,7 +55,7 @@ def _finding(context: Context, run: Run, difference: Difference) -> Finding:
         RULE,
         f"the row says `{difference.name}: {difference.row}`, {role}{what} {_server(difference)}",
         field_site(run.point, difference.field),
-        help=f"write {' or '.join(f'`{difference.name}: {one}`' for one in difference.server.split(' or '))}, or change what the run starts",
+        help=f"write {_written(difference)}, or change what the run starts",
         touches=[run],
         related=related,
         structure=f"{run.point.key}.{difference.field}",
@@ -65,3 +65,7 @@ def _finding(context: Context, run: Run, difference: Difference) -> Finding:
 
 def _server(difference: Difference) -> str:
     return {"true": "has it on", "false": "has it off"}.get(difference.server, f"runs {difference.server}")
+
+
+def _written(difference: Difference) -> str:
+    return " or ".join(f"`{difference.name}: {one}`" for one in difference.server.split(" or "))

@@ -1,8 +1,8 @@
 """A row runs on a runner that is not in the list
 
 What
-`runner` names neither a label nor a node of the runner list. Where nodes of the list begin with that name it may be a label that is only known to
-GitHub, and the finding is a note.
+`runner` names neither a label nor a node of the runner list. Where nodes of the list begin with that name it may be a label that is
+only known to GitHub, and the finding is a note.
 
 Why
 No machine takes a job with a label that nobody has: the sweep waits until it is cancelled.
@@ -43,7 +43,8 @@ def check(context: Context) -> Iterator[Finding]:
         known = [node for node in sorted(nodes) if node.startswith(prefix)]
         close = nearest(name, sorted(runners.labels))
         if known:
-            message = f"runner `{name}` is not a label of {runners.path}; {counted(len(known), 'node')} {'begin' if len(known) > 1 else 'begins'} with that name"
+            begin = "begin" if len(known) > 1 else "begins"
+            message = f"runner `{name}` is not a label of {runners.path}; {counted(len(known), 'node')} {begin} with that name"
         else:
             message = f"runner `{name}` is neither a label nor a node of {runners.path}"
         yield context.finding(

@@ -29,7 +29,7 @@ from reviewbot.engine.engine_settings import flag_status, flags, full_names
 from reviewbot.engine.model import Finding, Fix, Level, Rule
 from reviewbot.engine.recipes import replaced, word_span
 
-RULE = Rule("abbreviated-flag", Level.NOTE)
+RULE = Rule("abbreviated-flag", Level.NOTE, frozenset({"runs", "change"}), scope="run")
 
 _NAME = re.compile(r"[A-Za-z][\w-]*\Z")
 

@@ -29,7 +29,7 @@ from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Related, Rule
 from reviewbot.engine.recipes import own, uses
 
-RULE = Rule("environment-set-twice", Level.WARNING)
+RULE = Rule("environment-set-twice", Level.WARNING, frozenset({"runs", "change"}), scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

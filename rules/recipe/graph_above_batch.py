@@ -28,7 +28,7 @@ from reviewbot.engine.model import Finding, Level, Related, Rule
 from reviewbot.engine.recipes import own, started
 from reviewbot.runs.limits import batch_cap, draft_tokens, graph_sizes
 
-RULE = Rule("graph-above-batch", Level.WARNING)
+RULE = Rule("graph-above-batch", Level.WARNING, frozenset({"runs", "change"}), scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -34,7 +34,7 @@ from reviewbot.engine.recipes import Use, own, uses
 from reviewbot.runs.model import Server
 from reviewbot.runs.parallel import parallelism
 
-RULE = Rule("nodes-do-not-fit", Level.ERROR)
+RULE = Rule("nodes-do-not-fit", Level.ERROR, frozenset({"runs", "change"}), scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

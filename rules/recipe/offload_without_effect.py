@@ -28,7 +28,7 @@ from reviewbot.engine.model import Finding, Level, Related, Rule
 from reviewbot.engine.recipes import own, started
 from reviewbot.runs.model import Server, Setting
 
-RULE = Rule("offload-without-effect", Level.WARNING)
+RULE = Rule("offload-without-effect", Level.WARNING, frozenset({"runs", "change"}), scope="run")
 
 _CONNECTORS = ("kv-transfer-config", "kv-offloading-backend", "kv-connector")
 

@@ -26,7 +26,7 @@ from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
 from reviewbot.engine.recipes import own, uses
 
-RULE = Rule("owned-setting", Level.WARNING)
+RULE = Rule("owned-setting", Level.WARNING, frozenset({"runs", "change"}), scope="run")
 
 # What the tool takes out of the settings of a role, or writes over, whatever the release.
 _FLAGS = {"sglang": frozenset({"model-path"})}

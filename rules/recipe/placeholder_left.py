@@ -25,7 +25,7 @@ from reviewbot.engine.model import Finding, Level, Rule
 from reviewbot.engine.places import setting_site
 from reviewbot.engine.recipes import own, uses
 
-RULE = Rule("placeholder-left", Level.ERROR)
+RULE = Rule("placeholder-left", Level.ERROR, frozenset({"runs", "change"}), scope="run")
 
 _PLACEHOLDER = re.compile(
     r"__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__|<[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)+>|(?<![A-Za-z0-9])(?:REPLACE_ME|CHANGE_?ME|FIXME|TBD)(?![A-Za-z0-9])"

@@ -24,19 +24,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reviewbot.bench.model import RecipeError
-from reviewbot.bench.recipes import load_recipe
+from reviewbot.bench.model import Recipe, RecipeError
+from reviewbot.bench.recipes import depends_on_release, load_recipe
 from reviewbot.documents.positions import Site
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Related, Rule
 from reviewbot.engine.places import setting_site
 from reviewbot.engine.recipes import Tool, own, tool_of
-from reviewbot.runs.build import document_of
+from reviewbot.runs.build import document_of, recipe_variants
 from reviewbot.runs.model import Run
 from reviewbot.runs.servers import layers_of
 from reviewbot.trace.effects import Submit
 
-RULE = Rule("recipe-does-not-load", Level.ERROR)
+RULE = Rule("recipe-does-not-load", Level.ERROR, scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -70,7 +70,9 @@ def _errors(submit: Submit, tool: Tool | None) -> list[RecipeError]:
 def _loaded(submit: Submit, release: str | None) -> list[RecipeError]:
     assert submit.text is not None and submit.recipe is not None
     selector = submit.recipe.rpartition(":")[2] if ":" in submit.recipe else ""
-    found: Sequence[object] = load_recipe(document_of(submit.text.text), selector, sets=submit.sets, unsets=submit.unsets, tag=release)
+    found: Sequence[Recipe | RecipeError] = recipe_variants(submit.text.text, selector, submit.sets, submit.unsets)
+    if release is not None and any(isinstance(one, RecipeError) or depends_on_release(one) for one in found):
+        found = load_recipe(document_of(submit.text.text), selector, sets=submit.sets, unsets=submit.unsets, tag=release)
     return [one for one in found if isinstance(one, RecipeError)]
 
 

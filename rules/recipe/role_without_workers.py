@@ -26,7 +26,7 @@ from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
 from reviewbot.engine.recipes import own, uses
 
-RULE = Rule("role-without-workers", Level.WARNING)
+RULE = Rule("role-without-workers", Level.WARNING, frozenset({"runs", "change"}), scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ from reviewbot.engine.places import field_site
 from reviewbot.engine.recipes import own, uses
 from reviewbot.runs.model import Run
 
-RULE = Rule("time-limit-too-short", Level.WARNING)
+RULE = Rule("time-limit-too-short", Level.WARNING, frozenset({"runs", "change"}), scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

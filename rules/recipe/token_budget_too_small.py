@@ -26,7 +26,7 @@ from reviewbot.engine.recipes import Started, own, started
 from reviewbot.runs.model import Server, Setting
 from reviewbot.runs.parallel import integer, switch
 
-RULE = Rule("token-budget-too-small", Level.WARNING)
+RULE = Rule("token-budget-too-small", Level.WARNING, frozenset({"runs", "change"}), scope="run")
 
 _NAMES = {"trtllm": ("max-num-tokens", "max-seq-len"), "vllm": ("max-num-batched-tokens", "max-model-len")}
 

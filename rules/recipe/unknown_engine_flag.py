@@ -26,7 +26,7 @@ from reviewbot.engine.engine_settings import Named, flag_status, flags, full_nam
 from reviewbot.engine.model import Finding, Fix, Level, Rule
 from reviewbot.engine.recipes import replaced, word_span
 
-RULE = Rule("unknown-engine-flag", Level.ERROR)
+RULE = Rule("unknown-engine-flag", Level.ERROR, frozenset({"runs", "change"}), scope="run")
 
 _NAME = re.compile(r"[A-Za-z][\w.-]*\Z")
 
@@ -38,12 +38,11 @@ def check(context: Context) -> Iterator[Finding]:
         status = flag_status(named)
         if status.known or len(full_names(named)) == 1:
             continue
-        found = _finding(context, named, status.before, status.after)
-        if found is not None:
-            yield found
+        if named.settled or _near(named, named.name.partition(".")[0]) is not None:  # a private build may have what no release has
+            yield _finding(context, named, status.before, status.after)
 
 
-def _finding(context: Context, named: Named, before: str | None, after: str | None) -> Finding | None:
+def _finding(context: Context, named: Named, before: str | None, after: str | None) -> Finding:
     name = named.name.partition(".")[0]
     several = full_names(named)
     successor = named.names.replacement(f"--{name}", named.names.anywhere)
@@ -89,7 +88,7 @@ def _level(named: Named, name: str, near: str | None) -> Level:
         return Level.ERROR
     if named.settled or (near is not None and near.replace("-", "") == name.replace("-", "")):
         return Level.WARNING
-    return Level.NOTE  # a private build may have it
+    return Level.NOTE
 
 
 def _fix(context: Context, named: Named, name: str, near: str | None) -> Fix | None:

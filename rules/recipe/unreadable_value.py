@@ -25,7 +25,7 @@ from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
 from reviewbot.engine.recipes import own, tool_of, uses
 
-RULE = Rule("unreadable-value", Level.ERROR)
+RULE = Rule("unreadable-value", Level.ERROR, frozenset({"runs", "change"}), scope="run")
 
 _BENCHMARKS = frozenset(
     [

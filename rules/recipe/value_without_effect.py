@@ -35,7 +35,7 @@ from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Fix, Level, Replacement, Rule
 from reviewbot.engine.recipes import Use, engine_window, own, uses
 
-RULE = Rule("value-without-effect", Level.WARNING)
+RULE = Rule("value-without-effect", Level.WARNING, frozenset({"runs", "change"}), scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:

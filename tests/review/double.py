@@ -537,6 +537,8 @@ class GitHubDouble:
     def _graphql(self, query: str, variables: dict[str, Any]) -> Any:
         if self.graphql_down:
             return {"data": None, "errors": [{"type": "RATE_LIMITED", "message": self.graphql_down}]}
+        if "viewer" in query:
+            return {"data": {"viewer": {"login": self.login}}}
         if "reviewThreads" in query:
             roots = [comment for comment in self.comments.values() if comment.pull == variables["number"] and comment.reply_to is None]
             first = int(variables["cursor"] or 0)

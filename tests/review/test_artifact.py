@@ -23,7 +23,7 @@ RULES = {"some-rule"}
 def whole() -> Artifact:
     rich = replace(
         finding("f", 3, help="do it", points=("p1", "p2"), structure="a.b"),
-        related=(Related(Site("b.yaml", 2), "there"),), fix=Fix("mend", (Replacement("a.yaml", 3, 1, 3, 4, "x"),), True),
+        related=(Related(Site("b.yaml", 2), "there"),),
     )  # fmt: skip
     return Artifact(HEAD, commit("base"), (rich, finding("g", 4, Level.NOTE)), False, ("a file",), frozenset({"a" * 32}))
 
@@ -37,6 +37,12 @@ def written(tmp_path: Path, data: Any) -> str:
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = written(tmp_path, write_artifact(whole()))
     assert read_artifact(path, HEAD, RULES) == whole() == read_artifact(str(tmp_path), HEAD, RULES)
+
+
+def test_a_suggestion_is_not_carried(tmp_path: Path) -> None:
+    mended = replace(finding("f", 3), fix=Fix("mend", (Replacement("a.yaml", 3, 1, 3, 4, "x"),), True))
+    path = written(tmp_path, write_artifact(replace(whole(), findings=(mended,))))
+    assert read_artifact(path, HEAD, RULES).findings == (replace(mended, fix=None),)
 
 
 def change(**fields: Any) -> Any:
@@ -126,6 +132,13 @@ def test_an_artifact_of_a_commit_that_is_no_head_any_more(reviewed: Reviewed, tm
     reviewed.prepare({"a.yaml": "BAD 3\n"}, {}, None, True)
     status, _, errors, double = reviewed.artifact(out.read_text(), head=old)
     assert status == 0 and "nothing is posted" in errors and not double.own()
+
+
+def test_settings_of_a_fork_that_are_broken_stop_nothing(reviewed: Reviewed, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    reviewed("--artifact-out", str(out), files={**FILES, ".reviewbot.yaml": "rules: [\n"}, fork=True)
+    assert reviewed.artifact(out.read_text())[0] == 0
+    assert {c.path for c in reviewed.double.own(1)} == {"a.yaml", "sub/b.yaml", ".reviewbot.yaml"}
 
 
 def test_without_the_commits_findings_stand_in_the_summary(reviewed: Reviewed, tmp_path: Path) -> None:

@@ -73,15 +73,23 @@ def test_pages_end() -> None:
     client.close()
 
 
-@pytest.mark.parametrize(("login", "expected"), [("github-actions[bot]", "github-actions[bot]"), ("bench-bot", "bench-bot")])
-def test_whose_comments_are_its_own(login: str, expected: str) -> None:
+@pytest.mark.parametrize("login", ["github-actions[bot]", "bench-bot", "some-app[bot]"])
+def test_whose_comments_are_its_own(login: str) -> None:
     double = pulled(login=login)
     client = DirectGitHub(double)
-    assert client.login() == expected
+    assert client.login() == login
     client.close()
     review(double, [item("f", 3)])
     review(double, [item("f", 3)])
     assert len(double.own()) == 1
+
+
+def test_comments_that_are_not_recognised_are_told() -> None:
+    double = pulled(login="some-app[bot]")
+    double.graphql_down = "API rate limit exceeded"
+    outcome = review(double, [item("f", 3)])
+    assert outcome.failed and any("--bot-login" in problem for problem in outcome.problems)
+    double.graphql_down = ""
 
 
 def test_a_limit_that_is_too_far_is_not_waited_for() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 from reviewbot import cli
 from reviewbot.cli import main
 from reviewbot.engine.baseline import write_baseline
+from reviewbot.engine.model import Fix, Replacement
 from reviewbot.engine.registry import load_rules
 from tests.review.conftest import Reviewed
 from tests.review.double import Fault
 from tests.review.kit import committed, git, numbered
+from tests.support import marks, module
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -84,7 +87,7 @@ def test_markdown_for_people_is_no_workflow_command(reviewed: Reviewed, capsys: 
 def test_the_life_of_a_pull_request(reviewed: Reviewed) -> None:
     status, out, step = reviewed()
     assert status == 1 and out == "" and "2 errors new" in step
-    assert (reviewed.root / "output").read_text() == "findings=2\nerrors=2\n"
+    assert (reviewed.root / "output").read_text().startswith("findings=2\nerrors=2\nmerge-base=")
     count = len(reviewed.double.requests)
     reviewed(again=True)
     assert {verb for verb, path in reviewed.double.requests[count:] if path != "/graphql"} == {"GET"}
@@ -202,6 +205,18 @@ def test_a_workflow_run_checks_nothing_itself(reviewed: Reviewed) -> None:
     event = {"workflow_run": {"head_sha": "a" * 40, "head_repository": {"full_name": "stranger/recipes"}}}
     step = reviewed.environment("http://127.0.0.1:9", event, "workflow_run")
     assert reviewed.run(step)[0] == 2 and "--artifact-in" in reviewed.errors
+
+
+@pytest.mark.parametrize(("ending", "suggested"), [("\n", True), ("\r\n", False)])
+def test_suggestions_keep_line_ends(reviewed: Reviewed, monkeypatch: pytest.MonkeyPatch, ending: str, suggested: bool) -> None:
+    def check(context: Any) -> Any:
+        for one in marks(context):
+            yield replace(one, fix=Fix("mend", (Replacement(one.path, one.line, 1, one.line, 4, "GOOD"),), True))
+
+    monkeypatch.setattr(cli, "_known_rules", lambda: {"bad-word": module("bad-word", check)})
+    reviewed(files={"a.yaml": f"x{ending}BAD 1{ending}"})
+    [comment] = reviewed.double.own()
+    assert ("```suggestion\nGOOD 1\n```" in comment.body) is suggested
 
 
 def test_a_recipe_with_two_faults_and_its_repair(reviewed: Reviewed, monkeypatch: pytest.MonkeyPatch) -> None:

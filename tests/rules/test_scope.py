@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from reviewbot.documents.positions import Problem
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding
+from reviewbot.engine.narrow import KINDS, NarrowContext, OneDocument
 from reviewbot.engine.registry import RuleModule, load_rules
 from reviewbot.engine.run import merged
 from reviewbot.parts import Session, default_parts
-from reviewbot.runs.model import Run
 
 DEMO = Path(__file__).parent.parent.parent / "fixtures" / "demo"
 RULES = load_rules()
@@ -27,41 +26,8 @@ def whole() -> Context:
     return session.context(None)
 
 
-class Nothing:
-    """What a rule of a narrow scope must not read."""
-
-    def __getattr__(self, name: str) -> object:
-        raise AssertionError(f"a rule of this scope must not ask for {name}")
-
-
-class OneDocument:
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def yaml(self, path: str) -> object:
-        return whole().documents.yaml(self._only(path))
-
-    def shell(self, path: str) -> object:
-        return whole().documents.shell(self._only(path))
-
-    def python(self, path: str) -> object:
-        return whole().documents.python(self._only(path))
-
-    def paths(self, kind: str) -> Iterable[str]:
-        return [path for path in whole().documents.paths(kind) if path == self._path]
-
-    def problems(self) -> Iterable[tuple[str, Problem]]:
-        raise AssertionError
-
-    def _only(self, path: str) -> str:
-        assert path == self._path
-        return path
-
-
-def context(documents: object, runs: tuple[Run, ...]) -> Context:
-    made = Context(Nothing(), whole().settings, documents, Nothing, lambda bench: runs)  # type: ignore[arg-type]
-    made.lines = whole().lines  # type: ignore[method-assign]
-    return made
+def kinds(path: str) -> frozenset[str]:
+    return frozenset(kind for kind in KINDS if path in whole().documents.paths(kind))
 
 
 def of_scope(scope: str) -> list[RuleModule]:
@@ -79,16 +45,15 @@ def found(module: RuleModule, contexts: Iterable[Context]) -> list[Finding]:
 
 @pytest.mark.parametrize("module", of_scope("run"), ids=lambda module: module.name)
 def test_run_by_run(module: RuleModule):
-    runs = whole().runs
-    assert found(module, [context(Nothing(), runs)]) == found(module, (context(Nothing(), (run,)) for run in runs))
+    assert found(module, [whole()]) == found(module, (NarrowContext(whole(), run) for run in whole().runs))
 
 
 @pytest.mark.parametrize("module", of_scope("document"), ids=lambda module: module.name)
 def test_document_by_document(module: RuleModule):
     documents = whole().documents
     paths = sorted({path for kind in ("yaml", "shell", "python") for path in documents.paths(kind)})
-    together = found(module, [context(documents, ())])
-    assert sorted(together, key=str) == sorted(found(module, (context(OneDocument(path), ()) for path in paths)), key=str)
+    narrow = (NarrowContext(whole(), documents=OneDocument(documents, path, kinds(path))) for path in paths)
+    assert sorted(found(module, [whole()]), key=str) == sorted(found(module, narrow), key=str)
 
 
 def test_the_demo_says_something_about_it():

@@ -61,7 +61,7 @@ _TABLE: Mapping[str, Callable[[Invocation], Union[Outcome, int, None]]] = {
     "cmp": machine.silent,
     "comm": machine.unknown_output,
     "bc": machine.unknown_output,
-    "paste": machine.unknown_output,
+    "paste": texts.paste,
     "column": machine.unknown_output,
     "stat": machine.unknown_output,
     "file": machine.unknown_output,

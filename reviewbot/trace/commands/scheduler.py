@@ -248,6 +248,7 @@ def salloc(invocation: Invocation) -> Outcome:
     name = found.get("job-name", "J") or ""
     nodes = found.get("nodes", "N") or ""
     _allocated(invocation, f"{name}\t{job}\t{nodes}\n")
+    shell.emit(Exec(invocation.argv, shell.environment(), shell.cwd, invocation.site, invocation.background, None))
     if "no-shell" not in found.found and found.rest:
         return shell.run(
             found.rest, invocation.site, environment={"SLURM_JOB_ID": job, "SLURM_JOBID": job}, background=invocation.background
@@ -383,7 +384,9 @@ def scontrol(invocation: Invocation) -> Outcome:
         path = posixpath.join(_NODE_LISTS, invocation.argv[3])
         known = shell.files.read_text(path) if shell.files.kind(path) == "file" else None
         if known is not None and known.text.isdigit() and 0 < int(known.text) <= 64:
-            names = [shell.hole(f"name of node {index}", invocation.site, nonempty=True) for index in range(int(known.text))]
+            names = [
+                shell.hole(f"name of node {index}", invocation.site, nonempty=True, witness="node") for index in range(int(known.text))
+            ]
             return Outcome(0, "".join(f"{name}\n" for name in names))
     return asked(invocation)
 

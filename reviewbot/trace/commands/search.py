@@ -13,6 +13,7 @@ from reviewbot.trace.commands.support import (
     edits,
     error,
     inputs,
+    may_have_lines,
     options,
     own_hole_lines,
     split_lines,
@@ -36,9 +37,14 @@ _GREP_LONG = (
 def grep(invocation: Invocation) -> Outcome:
     name = posixpath.basename(invocation.argv[0])
     words = [re.sub(r"^--colou?r(=.*)?$", "--text", word) if word.startswith("--colo") else word for word in invocation.argv[1:]]
-    found = options(words, "EFGPivwxclLoqsnhHrRaI", "efmABC", _GREP_LONG, "regexp=e file=f max-count=m include exclude exclude-dir")
-    if any(option in found for option in ("f", "A", "B", "C", "exclude", "exclude-dir")):
+    found = options(words, "EFGPivwxclLoqsnhHrRaI", "efmABC", _GREP_LONG, "regexp=e file=f max-count=m include exclude exclude-dir "
+                    "after-context=A before-context=B context=C")
+    if any(option in found for option in ("f", "exclude", "exclude-dir")):
         raise NotKnown
+    context = [found.last(letter, found.last("C", "0")) for letter in "BA"]
+    if not all(re.fullmatch(r"\d{1,6}", size) for size in context):
+        raise NotKnown
+    behind_before = (int(context[0]), int(context[1]))
     operands = list(found.operands)
     if "e" in found:
         patterns = "\n".join(found.all("e")).split("\n")
@@ -75,6 +81,7 @@ def grep(invocation: Invocation) -> Outcome:
         except Undecided:
             text = one.content.text
             plain = "o" in found and "c" not in found and "n" not in found and not named and limit is None and len(texts) == 1
+            plain = plain and not any(behind_before)
             result = witnessed(text, invocation.shell.holes, lambda t: _plain_run(t, regexes, found)) if plain or "q" not in found else None
             if result is None or named or "c" in found or "l" in found or "n" in found or limit is not None or len(texts) > 1:
                 raise NotKnown from None
@@ -88,7 +95,11 @@ def grep(invocation: Invocation) -> Outcome:
             if bool(chosen) == ("l" in found):
                 out.append(one.name + "\n")
         elif "c" in found:
+            if may_have_lines(one.content.text, invocation.shell.holes):
+                raise NotKnown
             out.append(f"{prefix}{len(chosen)}\n")
+        elif any(behind_before) and "o" not in found:
+            out.extend(_with_context(one, [index for index, _ in chosen], behind_before, named, "n" in found, bool(out)))
         else:
             for index, pieces in chosen:
                 number = f"{index + 1}:" if "n" in found else ""
@@ -102,6 +113,23 @@ def grep(invocation: Invocation) -> Outcome:
     if "L" in found:
         raise NotKnown
     return Outcome(status, "".join(out), stderr, tuple(origins) if len(origins) == len(out) and not named else None)
+
+
+def _with_context(one: Input, chosen: list[int], sizes: tuple[int, int], named: bool, numbered: bool, later: bool) -> list[str]:
+    """Chosen lines with ``sizes`` lines before and behind, and ``--`` between groups."""
+    lines = split_lines(one.content.text)
+    out: list[str] = []
+    matches = set(chosen)
+    shown = -1
+    for index in chosen:
+        start = max(index - sizes[0], 0)
+        if start > shown + 1 if shown >= 0 else later:
+            out.append("--\n")
+        for number in range(max(start, shown + 1), min(index + sizes[1] + 1, len(lines))):
+            mark = ":" if number in matches else "-"
+            out.append((f"{one.name}{mark}" if named else "") + (f"{number + 1}{mark}" if numbered else "") + lines[number] + "\n")
+            shown = number
+    return out
 
 
 def _literal_hole(invocation: Invocation, found: Options, patterns: list[str], operands: list[str]) -> Outcome:

@@ -153,6 +153,11 @@ def own_hole_lines(text: str, holes: Holes) -> bool:
     return False
 
 
+def may_have_lines(text: str, holes: Holes) -> bool:
+    """Whether a hole of ``text`` may hold line ends: one that is neither a number nor of a known form."""
+    return any(not (holes.of(c).numeric or holes.of(c).witness is not None) for c in HOLE.findall(text))
+
+
 def witnessed(text: str, holes: Holes, command: Callable[[str], str | None]) -> str | None:
     """The result of a text command on a text whose holes all have digits as witness: the command runs on the witness and on another number,
     and only if both results say the same about the hole it stands. ``None`` where that fails."""

@@ -7,12 +7,14 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 from functools import cmp_to_key
+from itertools import pairwise
 
 from reviewbot.trace.commands.support import (
     NotKnown,
     error,
     inputs,
     join_lines,
+    may_have_lines,
     options,
     own_hole_lines,
     split_lines,
@@ -405,7 +407,7 @@ def _old_style(words: Sequence[str]) -> list[str]:
     """``head -5`` as ``head -n 5``."""
     out: list[str] = []
     for word in words:
-        found = re.fullmatch(r"-(\d+)", word)
+        found = re.fullmatch(r"-(\d+)", word) if not out or out[-1] not in ("-n", "-c", "--lines", "--bytes") else None
         out.extend(["-n", found[1]] if found else [word])
     return out
 
@@ -481,6 +483,17 @@ def _version_key(text: str) -> list[tuple[int, str, int]]:
     return [(0, part, 0) if not part.isdigit() else (1, "", int(part)) for part in re.findall(r"\d+|\D+", text)]
 
 
+def _depends_on_locale(lines: Sequence[str]) -> bool:
+    """Whether locales may order the lines differently. All agree where two neighbours first differ in digits, in letters of one case, or
+    in a digit and a letter, and where one is the beginning of the other."""
+    ordered = sorted(set(lines))
+    for one, other in pairwise(ordered):
+        a, b = next(((a, b) for a, b in zip(one, other, strict=False) if a != b), ("0", "1"))
+        if not ((a.isdigit() and b.isalnum()) or (a.islower() and b.islower()) or (a.isupper() and b.isupper())):
+            return True
+    return False
+
+
 def sort(invocation: Invocation) -> Outcome:
     found = options(
         invocation.argv[1:],
@@ -489,8 +502,11 @@ def sort(invocation: Invocation) -> Outcome:
         "unique=u numeric-sort=n reverse=r version-sort=V ignore-case=f stable=s zero-terminated=z",
         "key=k field-separator=t output=o",
     )
-    if any(letter in found for letter in "ofbz") or len(found.all("k")) > 1:
+    if any(letter in found for letter in "ofb") or len(found.all("k")) > 1:
         raise NotKnown
+    end_of_line = "\0" if "z" in found else "\n"
+    get = invocation.shell.get
+    by_bytes = (get("LC_ALL") or get("LC_COLLATE") or get("LANG") or "") in ("C", "POSIX", "C.UTF-8")
     key = found.last("k")
     flags = {letter for letter in "nrV" if letter in found}
     start, end = 0, None
@@ -513,13 +529,14 @@ def sort(invocation: Invocation) -> Outcome:
         return (separator or "").join(pieces[start:end])
 
     def run(text: str) -> str | None:
-        lines = split_lines(text)
-        if any(not line.isascii() for line in lines) or (
-            "n" not in flags and any(not re.fullmatch(r"[a-z0-9_/.\-]*|[A-Z0-9_/.\-]*", line) for line in lines) and len(set(lines)) > 1
-        ):
-            return None  # the order depends on the locale
-        if "n" not in flags and "V" not in flags and any(re.search(r"[^a-zA-Z0-9]", line) for line in lines) and len(set(lines)) > 1:
+        lines = split_lines(text) if end_of_line == "\n" else text.removesuffix("\0").split("\0") if text else []
+        if any(not line.isascii() for line in lines):
             return None
+        keys: list[object] = [_numeric(field_of(line)) if "n" in flags else field_of(line) for line in lines]
+        if not flags & {"n", "V"} and not by_bytes and _depends_on_locale([field_of(line) for line in lines]):
+            return None
+        if not by_bytes and not found.found.keys() & {"s", "u"} and len(set(keys)) < len(set(lines)) and _depends_on_locale(lines):
+            return None  # equal keys are ordered by the whole line
 
         def compare(one: str, other: str) -> int:
             a, b = field_of(one), field_of(other)
@@ -537,7 +554,7 @@ def sort(invocation: Invocation) -> Outcome:
             for line in sorted(lines, key=cmp_to_key(compare)):
                 if not unique or compare(unique[-1], line):
                     unique.append(line)
-            return join_lines(unique)
+            return "".join(line + end_of_line for line in unique)
 
         def full(one: str, other: str) -> int:
             order = compare(one, other)
@@ -546,7 +563,7 @@ def sort(invocation: Invocation) -> Outcome:
             order = (one > other) - (one < other)
             return -order if whole_reverse else order
 
-        return join_lines(sorted(lines, key=cmp_to_key(full)))
+        return "".join(line + end_of_line for line in sorted(lines, key=cmp_to_key(full)))
 
     return filtering(invocation, found.operands, run)
 
@@ -577,7 +594,7 @@ def wc(invocation: Invocation) -> Outcome:
     if missing:
         return error(invocation, f"{missing[0]}: No such file or directory")
     text = texts[0].content.text
-    if not is_known(text) and ("l" not in found or own_hole_lines(text, invocation.shell.holes)):
+    if not is_known(text) and ("l" not in found or may_have_lines(text, invocation.shell.holes)):
         return Outcome(0, invocation.shell.hole("output of wc", invocation.site, nonempty=True, numeric=not found.operands) + "\n")
     if "l" in found:
         count = text.count("\n")
@@ -588,6 +605,43 @@ def wc(invocation: Invocation) -> Outcome:
     else:
         count = len(text.encode("utf-8", "surrogateescape")) if "c" in found else len(text)
     return Outcome(0, f"{count} {found.operands[0]}\n" if found.operands else f"{count}\n")
+
+
+def paste(invocation: Invocation) -> Outcome:
+    found = options(invocation.argv[1:], "s", "d", "serial=s", "delimiters=d")
+    delimiters = [_PASTE.get(one, one[-1]) for one in re.findall(r"\\.|[^\\]", found.last("d", "\t"), re.DOTALL)]
+    names = found.operands or ["-"]
+    if "s" not in found and set(names) == {"-"}:
+        size = len(names)
+
+        def columns(text: str) -> str | None:
+            lines = split_lines(text)
+            rows = [lines[at : at + size] for at in range(0, len(lines), size)]
+            return join_lines([_pasted([*row, *[""] * (size - len(row))], delimiters) for row in rows])
+
+        return filtering(invocation, ["-"], columns)
+    texts, missing = inputs(invocation, names)
+    if missing:
+        return error(invocation, f"{missing[0]}: No such file or directory")
+    if any(may_have_lines(one.content.text, invocation.shell.holes) for one in texts):
+        raise NotKnown
+    columns_of = [split_lines(one.content.text) for one in texts]
+    if "s" in found:
+        return Outcome(0, join_lines([_pasted(lines, delimiters) for lines in columns_of]))
+    rows = [[lines[at] if at < len(lines) else "" for lines in columns_of] for at in range(max(map(len, columns_of)))]
+    return Outcome(0, join_lines([_pasted(row, delimiters) for row in rows]))
+
+
+_PASTE = {"\\n": "\n", "\\t": "\t", "\\0": "", "\\\\": "\\"}
+
+
+def _pasted(items: Sequence[str], delimiters: Sequence[str]) -> str:
+    out: list[str] = []
+    for index, item in enumerate(items):
+        if index:
+            out.append(delimiters[(index - 1) % len(delimiters)] if delimiters else "")
+        out.append(item)
+    return "".join(out)
 
 
 def rev(invocation: Invocation) -> Outcome:
@@ -610,8 +664,10 @@ def seq(invocation: Invocation) -> Outcome:
     separator, width = "\n", False
     while words and words[0].startswith("-") and not re.fullmatch(r"-\d+", words[0]):
         word = words.pop(0)
-        if word == "-s" and words:
+        if word in ("-s", "--separator") and words:
             separator = words.pop(0)
+        elif word.startswith(("-s", "--separator=")):
+            separator = word[2:] if word[1] == "s" else word.partition("=")[2]
         elif word == "-w":
             width = True
         else:

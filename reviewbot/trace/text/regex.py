@@ -636,6 +636,70 @@ def _without_tail(tree: _Node) -> _Node | None:
     return None
 
 
+# --- patterns that Python's engine may take for ever over -----------------------------------------------------------------
+
+_SAMPLES = "".join(map(chr, range(32, 127))) + "\t\n\u00e9"
+_MANY = 16  # repetitions from which the number of ways to match may explode
+
+
+def _may_explode(node: _Node) -> bool:
+    """Whether a repetition can match one text in more and more ways: over a body that is ambiguous with itself."""
+    return any(isinstance(one, _Rep) and (one.high is None or one.high > _MANY) and _ambiguous(one.item) for one in _nodes(node))
+
+
+def _ambiguous(body: _Node) -> bool:
+    while isinstance(body, _Group):
+        body = body.item
+    if isinstance(body, _Set):
+        return False
+    if _nullable(body) or (isinstance(body, _Rep) and body.low != body.high):
+        return True
+    for one in _nodes(body):
+        if isinstance(one, _Alt):
+            seen: set[str] = set()
+            for choice in one.choices:
+                first = _edge(choice, 0)
+                if first & seen:
+                    return True
+                seen |= first
+    varies = any(isinstance(one, _Rep) and one.low != one.high for one in _nodes(body))
+    return varies and bool(_edge(body, -1) & _edge(body, 0))
+
+
+def _nullable(node: _Node) -> bool:
+    if isinstance(node, _Set):
+        return False
+    if isinstance(node, _Cat):
+        return all(map(_nullable, node.items))
+    if isinstance(node, _Alt):
+        return any(map(_nullable, node.choices))
+    if isinstance(node, _Rep):
+        return node.low == 0 or _nullable(node.item)
+    return _nullable(node.item) if isinstance(node, _Group) else True
+
+
+def _edge(node: _Node, end: int) -> set[str]:
+    """The characters, out of samples, that a match can begin (``end`` 0) or end with (-1)."""
+    if isinstance(node, _Set):
+        return set(_accepted(node.accept))
+    if isinstance(node, _Alt):
+        return set().union(*(_edge(choice, end) for choice in node.choices))
+    if isinstance(node, (_Rep, _Group)):
+        return _edge(node.item, end)
+    found: set[str] = set()
+    for item in (node.items if end == 0 else node.items[::-1]) if isinstance(node, _Cat) else ():
+        found |= _edge(item, end)
+        if not _nullable(item):
+            break
+    return found | (set(_SAMPLES) if isinstance(node, _Back) else set())
+
+
+@lru_cache(maxsize=1000)
+def _accepted(accept: str) -> str:
+    pattern = re.compile(accept, re.DOTALL)
+    return "".join(c for c in _SAMPLES if pattern.fullmatch(c))
+
+
 @lru_cache(maxsize=2048)
 def compile_regex(
     pattern: str, kind: Kind, ignore_case: bool = False, fixed: bool = False, word: bool = False, line: bool = False
@@ -659,6 +723,8 @@ def compile_regex(
         if any(isinstance(n, _Back) for n in _nodes(tree)):
             return None
     if any(isinstance(n, _Back) for n in _nodes(tree)) and any(isinstance(n, _Alt) for n in _nodes(tree)):
+        return None
+    if _may_explode(tree):
         return None
     if word:
         # grep -w tries shorter matches where the longest is no word; only a match that cannot be shortened is the same.

@@ -36,6 +36,14 @@ class _Address:
     regex: Regex | None = None
 
 
+def _last_used(command: _Command, ignore: bool) -> Regex:
+    """What an empty expression stands for: the one used last, which is certain where the command's own address was it."""
+    address = command.first if command.second is None else command.second if command.first and command.first.kind == "zero" else None
+    if address is None or address.regex is None or command.negated or ignore:
+        raise _Refused
+    return address.regex
+
+
 @dataclass(slots=True)
 class _Command:
     name: str
@@ -291,7 +299,7 @@ class _Parser:
             else:
                 break
         self.finish()
-        command.regex = self.compile(pattern, ignore)
+        command.regex = self.compile(pattern, ignore) if pattern else _last_used(command, ignore)
         command.replacement = self.replacement(replacement, command.regex.groups)
 
     def replacement(self, text: str, groups: int) -> tuple[tuple[str, str], ...]:
