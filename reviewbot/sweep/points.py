@@ -143,9 +143,15 @@ def _script(run: Run, options: Options, passed: tuple[str, ...]) -> Command:
         )
     else:
         argv = (
-            "srun", "--ntasks=1", f"--container-image={image}", "--container-mounts={reviewbot:work}:/workspace", "--container-workdir=/workspace",
-            "--no-container-mount-home", "--export=ALL", *inner,
-        )  # fmt: skip
+            "srun",
+            "--ntasks=1",
+            f"--container-image={image}",
+            "--container-mounts={reviewbot:work}:/workspace",
+            "--container-workdir=/workspace",
+            "--no-container-mount-home",
+            "--export=ALL",
+            *inner,
+        )
     return Command("script", argv, {}, environment, passed)
 
 

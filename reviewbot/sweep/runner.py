@@ -287,6 +287,7 @@ class Runner:
     def _write_job(self, row: Row, point: PlanPoint, snapshot: Path | None, devices: tuple[int, ...] | None) -> None:
         folder = self.attempt_folder(row)
         folder.mkdir(parents=True, exist_ok=True)
+
         def filled(text: str) -> str:
             return text.replace("{reviewbot:folder}", str(folder)).replace("{reviewbot:work}", str(folder / "work"))
 

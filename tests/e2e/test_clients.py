@@ -1,4 +1,5 @@
-"""The demo's points with AIPerf as the client, and a recipe through ``srtctl apply --mock``. Each program lives in an environment of its own."""
+"""The demo's points with AIPerf as the client, and a recipe through ``srtctl apply --mock``. Each program lives in an environment of its
+own."""
 
 from __future__ import annotations
 
@@ -48,7 +49,17 @@ def test_aiperf_as_the_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DEMO_TOKENIZER", str(tokenizer))
     plan = tmp_path / "plan.json"
     demo = ["-C", str(ROOT / "fixtures" / "demo-sweep"), "sweep"]
-    words = ["tiny-bf16-lab-vllm", "--filter", "isl=1024", "--filter", "conc=[48]", "--pass-env", "DEMO_AIPERF", "--pass-env", "DEMO_TOKENIZER"]
+    words = [
+        "tiny-bf16-lab-vllm",
+        "--filter",
+        "isl=1024",
+        "--filter",
+        "conc=[48]",
+        "--pass-env",
+        "DEMO_AIPERF",
+        "--pass-env",
+        "DEMO_TOKENIZER",
+    ]
     assert main([*demo, "plan", *words, "-o", str(plan)]) == 0
     assert main([*demo, "run", str(plan), "--jobs", "1"]) == 0
     ledger = ledger_of(plan)
