@@ -30,6 +30,7 @@ from reviewbot.engine.context import Context
 from reviewbot.engine.durations import duration
 from reviewbot.engine.model import Finding, Level, Related, Rule
 from reviewbot.engine.recipes import Use, beside_resources, own, uses
+from reviewbot.runs.build import document_of
 
 RULE = Rule("health-check-too-short", Level.WARNING, frozenset({"runs", "change"}), scope="run")
 
@@ -75,5 +76,11 @@ def _engines(context: Context, use: Use, attempts: int, interval: int) -> Iterat
 
 def _unwritten(context: Context, use: Use) -> Span | None:
     """Where the health check would stand in the recipe's file."""
-    document = context.bench.yaml_document(use.path) if use.path and ":" not in use.path else None
-    return beside_resources(document.root) if document is not None and isinstance(document.root, Mapping) else None
+    root = document_of(use.text.text).root
+    if not isinstance(root, Mapping):
+        return None
+    span = beside_resources(root)
+    first, last = use.written(span.line), use.written(span.end_line)
+    if first is None or last is None or not first.path == last.path == use.path or not own(context, first):
+        return None
+    return Span(first.line, span.column, last.line, span.end_column)

@@ -22,9 +22,8 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from reviewbot.documents.positions import Site
 from reviewbot.engine.context import Context
-from reviewbot.engine.model import Finding, Level, Related, Rule
+from reviewbot.engine.model import Finding, Level, Rule
 from reviewbot.engine.recipes import own, uses
 
 RULE = Rule("recipe-name-differs", Level.NOTE, frozenset({"runs", "change"}), guess=True, scope="run")
@@ -34,32 +33,21 @@ _KIND = 3  # last letters that words of a kind share
 
 
 def check(context: Context) -> Iterator[Finding]:
-    seen: dict[tuple[str, str], tuple[str, Site]] = {}
     for use in uses(context):
         name, value = use.name, use.recipe.name
         if use.multiple or name is None or value is None or not use.path:
             continue
         site = use.written(value)
-        if site is None or not own(context, site) or site.path != use.path:
-            continue
-        folder, _, file = use.path.rpartition("/")
-        first = seen.setdefault((folder, name), (use.path, site))
+        file = use.path.rpartition("/")[2]
         differing = _differing(name, file.rpartition(".")[0])
-        if differing is None and first[0] == use.path:
+        if differing is None or site is None or not own(context, site) or site.path != use.path:
             continue
-        related = [Related(first[1], "the other recipe with this name")] if first[0] != use.path else []
-        said = f"the recipe is named `{name}`, its file `{file}`"
-        if differing is not None:
-            said += f": `{differing[0]}` against `{differing[1]}`"
-        else:
-            said = f"the recipe is named `{name}` like {first[0].rpartition('/')[2]} beside it"
         yield context.finding(
             RULE,
-            said,
+            f"the recipe is named `{name}`, its file `{file}`: `{differing[0]}` against `{differing[1]}`",
             site,
             help="give it the name of its file",
             touches=use.runs,
-            related=related,
             structure="name",
             subject=f"{name} {file}",
         )

@@ -20,6 +20,7 @@ Instead
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +29,6 @@ from reviewbot.bench.model import Recipe, Role, Value
 from reviewbot.documents.positions import Site, Span
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Related, Rule
-from reviewbot.engine.recipes import uses
 
 RULE = Rule("sibling-settings-differ", Level.NOTE, frozenset({"bench", "documents", "runs", "change"}), guess=True)
 
@@ -74,8 +74,10 @@ def _sides(context: Context, path: str) -> Iterator[_Side]:
     recipes = context.bench.recipes(path)
     if len(recipes) != 1 or not isinstance(recipes[0], Recipe):
         return
-    for role in recipes[0].roles.values():
-        spread = tuple(name in role.args and role.args[name].value not in (False, 1) for name in _LAYOUT)
+    recipe = recipes[0]
+    gpu = _FAMILY.match(str(recipe.gpu_type.value)) if recipe.gpu_type is not None else None
+    for role in recipe.roles.values():
+        spread = (gpu[0] if gpu is not None else "", *(name in role.args and role.args[name].value not in (False, 1) for name in _LAYOUT))
         for flags, settings in ((True, role.args), (False, role.env)):
             if settings:
                 yield _Side(
@@ -83,6 +85,7 @@ def _sides(context: Context, path: str) -> Iterator[_Side]:
                 )
 
 
+_FAMILY = re.compile(r"[a-z]+")  # gb200 and gb300 are set up alike, b200 is not
 _LAYOUT = (
     "data-parallel-size",
     "enable-dp-attention",
@@ -135,7 +138,7 @@ def _finding(context: Context, missing: tuple[str, ...], found: list[tuple[_Side
         Span(min(lines), 1, max(lines), 1000),
         path=side.path,
         help="add it, or say why this one goes without",
-        touches=[run for use in uses(context) if use.path in paths for run in use.runs],
+        touches=[run for run in context.runs if run.recipe_path in paths],
         related=[Related(Site(one.path, min(value.line for value in one.settings.values())), "the same here") for one, _ in found[1:]],
         structure=f"{side.role.name}.{'flags' if side.flags else 'env'}",
         subject=" ".join(missing),

@@ -25,7 +25,7 @@ from reviewbot.bench.recipes import looks_like_recipe
 from reviewbot.documents.nodes import Mapping, find
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
-from reviewbot.engine.recipes import beside_resources, uses
+from reviewbot.engine.recipes import beside_resources
 
 RULE = Rule("slurm-limits-missing", Level.NOTE, frozenset({"bench", "documents", "runs", "change"}), guess=True)
 
@@ -52,7 +52,7 @@ def check(context: Context) -> Iterator[Finding]:
                 or any(f"{key}:" in line for line in context.lines(path))
             ):
                 continue
-            runs = [run for use in uses(context) if use.path == path for run in use.runs]
+            runs = [run for run in context.runs if run.recipe_path == path]
             if before is not None:
                 if find(before.root, block) is not None:
                     message = f"the change takes `{block}` out of the recipe: the default of the cluster or of the tool applies now"

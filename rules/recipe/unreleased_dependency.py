@@ -25,7 +25,7 @@ from typing import Any
 from reviewbot.bench.model import Value
 from reviewbot.documents.positions import Site
 from reviewbot.engine.context import Context
-from reviewbot.engine.model import Finding, Level, Rule
+from reviewbot.engine.model import Finding, Level, Related, Rule
 from reviewbot.engine.recipes import Use, brought, own, uses
 from reviewbot.runs.model import Run
 
@@ -58,11 +58,23 @@ _OWNERS = frozenset(
 def check(context: Context) -> Iterator[Finding]:
     said: list[tuple[Run | None, Any]] = list(context.gathered(RULE))
     said += [(None, fact) for use in brought(context) for fact in _said(context, use)]
+    found: dict[str, list[tuple[Run | None, str, str, Site]]] = {}
     for run, (key, message, help, place) in said:
         site = Site(*place)
         if site.path in context.changed if context.changed is not None else not key.startswith("dynamo."):
-            touches = [run] if run is not None else []
-            yield context.finding(RULE, message, site, help=help, touches=touches, structure=key, subject=message)
+            found.setdefault(message, []).append((run, key, help, site))
+    for message, places in found.items():
+        _, key, help, site = places[0]
+        yield context.finding(
+            RULE,
+            message,
+            site,
+            help=help,
+            touches=[run for run, *_ in places if run is not None],
+            related=[Related(other, "here too") for other in dict.fromkeys(place[3] for place in places) if other != site],
+            structure=key,
+            subject=message,
+        )
 
 
 def gather(context: Context) -> Iterator[object]:

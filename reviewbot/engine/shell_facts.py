@@ -1,0 +1,247 @@
+"""What a shell script says without a run: its statements in their surroundings, and the variables that it sets and reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
+from typing import Any
+
+from reviewbot.documents.shell_syntax import (
+    AndOr,
+    ArithFor,
+    ArithName,
+    ArithOp,
+    Assignment,
+    Background,
+    Block,
+    Case,
+    Declaration,
+    For,
+    Function,
+    Group,
+    If,
+    Parameter,
+    Pipeline,
+    Script,
+    Simple,
+    Statement,
+    Subshell,
+    TestUnary,
+    While,
+    Word,
+)  # fmt: skip
+
+_NAME = re.compile(r"[A-Za-z_]\w*\Z")
+_ASSIGNING = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "pre++", "pre--", "post++", "post--"})
+_DEFAULTS = frozenset({":-", "-", ":=", "=", ":?", "?", ":+", "+"})
+_KEPT = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A statement and those around it, outermost first; ``until`` is the last line of the block that it stands in."""
+
+    statement: Statement
+    around: tuple[Statement, ...]
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """An assignment of any form; ``value`` is ``None`` where it is not a word (an array, ``read``, ``for``, arithmetic);
+    up to line ``until`` everything behind it runs after it."""
+
+    name: str
+    line: int
+    value: Word | None
+    exported: bool
+    until: int
+    append: bool = False
+
+    @property
+    def static(self) -> str | None:
+        """The value where it is plain text."""
+        if self.append or self.value is None:
+            return None
+        return self.value.static if self.value.parts else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A place that a variable's value is used at; ``guarded`` where the expansion has a default, an alternative or a message, or only asks
+    whether it is set."""
+
+    name: str
+    line: int
+    guarded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The statements, assignments and reads of one script, in the order of its text."""
+
+    statements: tuple[Placed, ...]
+    assigned: tuple[Assigned, ...]
+    reads: tuple[Read, ...]
+
+
+_FACTS: dict[str, Facts] = {}
+
+
+def facts_of(script: Script) -> Facts:
+    """The facts of a script; those of the same text are collected once."""
+    found = _FACTS.get(script.text)
+    if found is None:
+        if len(_FACTS) >= _KEPT:
+            _FACTS.clear()
+        placed = tuple(_placed(script.body, ()))
+        assigned = sorted((one for item in placed for one in _assigned(item)), key=lambda one: one.line)
+        reads = sorted(set(_reads(script.body)), key=lambda read: (read.line, read.name))
+        found = _FACTS[script.text] = Facts(placed, tuple(assigned), tuple(reads))
+    return found
+
+
+def words(statement: Statement) -> tuple[Word, ...]:
+    """The words of a plain command: empty for everything else."""
+    return statement.words if isinstance(statement, Simple) else ()
+
+
+def first_word(statement: Statement) -> str:
+    """The name of a plain command, or an empty text."""
+    given = words(statement)
+    return (given[0].static or "") if given else ""
+
+
+def blocks(statement: Statement) -> Iterator[Block]:
+    """The blocks of a compound statement, in their order."""
+    if isinstance(statement, If):
+        for condition, body in statement.arms:
+            yield condition
+            yield body
+        if statement.otherwise:
+            yield statement.otherwise
+    elif isinstance(statement, Case):
+        yield from (arm.body for arm in statement.arms)
+    elif isinstance(statement, While):
+        yield statement.condition
+        yield statement.body
+    elif isinstance(statement, (For, ArithFor, Group, Subshell)):
+        yield statement.body
+    elif isinstance(statement, Function):
+        yield (statement.body,)
+    elif isinstance(statement, Background):
+        yield (statement.statement,)
+    elif isinstance(statement, Pipeline):
+        yield statement.parts
+    elif isinstance(statement, AndOr):
+        yield (statement.first, *(item for _, item in statement.rest))
+
+
+def _placed(block: Block, around: tuple[Statement, ...]) -> Iterator[Placed]:
+    until = block[-1].end_line if block else 0
+    for statement in block:
+        yield Placed(statement, around, until)
+        for inner in blocks(statement):
+            yield from _placed(inner, (*around, statement))
+        for body in _substituted(statement):
+            yield from _placed(body, (*around, statement))
+
+
+def _substituted(statement: Statement) -> Iterator[Block]:
+    """The bodies of command substitutions in a statement's own words."""
+    if isinstance(statement, Simple):
+        own: tuple[object, ...] = (statement.assignments, statement.words, statement.redirects)
+    elif isinstance(statement, Declaration):
+        own = (statement.items, statement.redirects)
+    elif isinstance(statement, For):
+        own = (statement.words,)
+    elif isinstance(statement, Case):
+        own = (statement.subject,)
+    else:
+        return
+    for node in _inside(own):
+        body = getattr(node, "body", None)
+        if body is not None:
+            yield body
+
+
+def _inside(node: object) -> Iterator[Any]:
+    """The nodes of words and assignments down to substitutions, which are given and not entered."""
+    if isinstance(node, tuple):
+        for item in node:
+            yield from _inside(item)
+    elif is_dataclass(node):
+        yield node
+        if not hasattr(node, "body"):
+            for name in _field_names(node.__class__):
+                value = getattr(node, name)
+                if isinstance(value, tuple) or is_dataclass(value):
+                    yield from _inside(value)
+
+
+@lru_cache(maxsize=128)
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.name not in _PLAIN)
+
+
+_PLAIN = frozenset({"line", "end_line", "span", "text", "static", "quoted", "name", "op", "keyword", "end", "fd", "negated", "body_line"})
+
+
+def _assigned(placed: Placed) -> Iterator[Assigned]:
+    statement, until = placed.statement, placed.until
+    if isinstance(statement, Simple):
+        if not statement.words:
+            for one in statement.assignments:
+                yield _of(one, False, until)
+            return
+        yield from _by_builtin(statement, until)
+    elif isinstance(statement, Declaration):
+        options = "".join(item.text for item in statement.items if isinstance(item, Word) and item.text.startswith("-"))
+        exported = statement.keyword == "export" or "x" in options
+        for item in statement.items:
+            if isinstance(item, Assignment):
+                yield _of(item, exported, until)
+    elif isinstance(statement, For):
+        yield Assigned(statement.name, statement.line, None, False, 0)
+
+
+def _of(assignment: Assignment, exported: bool, until: int) -> Assigned:
+    value = assignment.value if assignment.index is None and assignment.array is None else None
+    return Assigned(assignment.name, assignment.line, value, exported, until, assignment.append or assignment.index is not None)
+
+
+def _by_builtin(statement: Simple, until: int) -> Iterator[Assigned]:
+    given = [word.static or "" for word in statement.words]
+    if given[0] in ("read", "mapfile", "readarray", "getopts"):
+        for name in given[1:]:
+            if _NAME.match(name):
+                yield Assigned(name, statement.line, None, False, 0)
+    elif given[0] == "printf" and len(given) > 2 and given[1] == "-v" and _NAME.match(given[2]):
+        yield Assigned(given[2], statement.line, None, False, until)
+
+
+def _reads(node: object) -> Iterator[Read]:
+    if isinstance(node, tuple):
+        for item in node:
+            yield from _reads(item)
+        return
+    if not is_dataclass(node):
+        return
+    if isinstance(node, Parameter):
+        if _NAME.match(node.name):
+            yield Read(node.name, node.line, node.op in _DEFAULTS)
+    elif isinstance(node, ArithName):
+        yield Read(node.name, 0, True)  # an unset name is 0 in arithmetic
+    elif isinstance(node, ArithOp) and node.op in _ASSIGNING and node.operands:
+        yield from _reads(node.operands[1:])
+        return
+    elif isinstance(node, TestUnary) and node.op in ("-n", "-z", "-v"):
+        for read in _reads(node.operand):
+            yield Read(read.name, read.line, True)
+        return
+    for name in _field_names(node.__class__):
+        value = getattr(node, name)
+        if isinstance(value, tuple) or is_dataclass(value):
+            yield from _reads(value)
