@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Union
 
-from reviewbot.trace.values import HOLE, Holes, is_known
+from reviewbot.trace.values import FIRST_HOLE, HOLE, Holes, is_known
 
 CLASSES = {
     "alpha": "a-zA-Z",
@@ -356,7 +356,16 @@ def _kind(c: str, holes: Holes | None) -> _Kind:
     return None, not hole.nonempty
 
 
-def _run(value: str, pattern: str, extglob: bool, ignore_case: bool, kinds: dict[str, _Kind]) -> bool | None:
+def _run(value: str, pattern: str, extglob: bool, ignore_case: bool, holes: Holes | None) -> bool | None:
+    """``matches`` for a value with holes, of which only their kinds count, and where they stand."""
+    kinds: dict[_Kind, str] = {}
+    names = {ord(c): kinds.setdefault(_kind(c, holes), chr(FIRST_HOLE + len(kinds))) for c in dict.fromkeys(HOLE.findall(value))}
+    return _answer(value.translate(names), pattern, extglob, ignore_case, tuple((c, kind) for kind, c in kinds.items()))
+
+
+@lru_cache(maxsize=8192)
+def _answer(value: str, pattern: str, extglob: bool, ignore_case: bool, known: tuple[tuple[str, _Kind], ...]) -> bool | None:
+    kinds = dict(known)
     automaton = _automaton(pattern, extglob, ignore_case)
     current = {_closure(automaton, {0})}
     for c in value:
@@ -396,12 +405,12 @@ def matches(value: str, pattern: str, holes: Holes | None = None, *, extglob: bo
             return regex_of(pattern, extglob, ignore_case).fullmatch(value) is not None
         if not _plain(pattern, extglob):
             return None
-        return _run(value, pattern, extglob, ignore_case, {c: _kind(c, holes) for c in set(HOLE.findall(value))})
+        return _run(value, pattern, extglob, ignore_case, holes)
     if not ignore_case and _plain(pattern, extglob) and regex_of(pattern, extglob).fullmatch(value):
         return True
     if not _plain(pattern, extglob):
         return None
-    answer = _run(value, pattern, extglob, ignore_case, {c: _kind(c, holes) for c in set(HOLE.findall(value))})
+    answer = _run(value, pattern, extglob, ignore_case, holes)
     return False if answer is False else None
 
 
