@@ -112,10 +112,12 @@ class Names:
         first, last = self.versions[window.first], self.versions[window.last]
         return f"{self.engine} {first}" if first == last else f"{self.engine} {first} to {last}"
 
+    @lru_cache(maxsize=16384)  # noqa: B019 - there are as many of these objects as engines
     def flag(self, name: str, window: Window) -> Status:
         """The status of a flag, without leading dashes, underscores as dashes; of ``a.b`` that of ``a``."""
         return self._status(name, window, self._flags)
 
+    @lru_cache(maxsize=16384)  # noqa: B019 - there are as many of these objects as engines
     def env(self, name: str, window: Window) -> Status:
         """The status of an environment variable: registered, or mentioned anywhere in the code."""
         return self._status(name, window, self._env, self._read)
