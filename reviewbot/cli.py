@@ -307,7 +307,7 @@ def _impact_section(session: Session, base: str, head: str, said: bool, debug: b
     from reviewbot.review.render import SummarySection
 
     try:
-        report = impact_report(Sides(session, base, head))
+        report = impact_report(Sides(session, base, head), processes=os.cpu_count() or 1)
     except Exception as error:  # findings are told all the same
         if debug:
             raise
