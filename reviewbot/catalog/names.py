@@ -102,7 +102,7 @@ class Names:
         last = min(position + 1, len(self.dates) - 1)
         return Window(self.engine, position - 1, last, False) if 0 < position < len(self.dates) else None
 
-    @property
+    @cached_property
     def anywhere(self) -> Window:
         """All releases."""
         return Window(self.engine, 0, len(self.versions) - 1, False)
@@ -112,10 +112,12 @@ class Names:
         first, last = self.versions[window.first], self.versions[window.last]
         return f"{self.engine} {first}" if first == last else f"{self.engine} {first} to {last}"
 
+    @lru_cache(maxsize=16384)  # noqa: B019 - there are as many of these objects as engines
     def flag(self, name: str, window: Window) -> Status:
         """The status of a flag, without leading dashes, underscores as dashes; of ``a.b`` that of ``a``."""
         return self._status(name, window, self._flags)
 
+    @lru_cache(maxsize=16384)  # noqa: B019
     def env(self, name: str, window: Window) -> Status:
         """The status of an environment variable: registered, or mentioned anywhere in the code."""
         return self._status(name, window, self._env, self._read)
