@@ -98,9 +98,14 @@ class Names:
         """The window of a build of a day (``2026-05-28``): the last release before it and the next one behind, since what is merged
         today is released later; ``None`` outside of what was read."""
         position = bisect_left(self.dates, date)
-        # Release branches are cut some days before the release, and what was merged in between comes with the one after.
-        last = min(position + 1, len(self.dates) - 1)
-        return Window(self.engine, position - 1, last, False) if 0 < position < len(self.dates) else None
+        if not 0 < position < len(self.dates):
+            return None
+        # Release branches are cut some days before the release, and what was merged in between comes with the one after; a post release
+        # comes from the same branch.
+        last, branch = position, self._keys[position][0]
+        while last < len(self.dates) - 1 and self._keys[last][0] == branch:
+            last += 1
+        return Window(self.engine, position - 1, last, False)
 
     @cached_property
     def anywhere(self) -> Window:
