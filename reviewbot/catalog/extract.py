@@ -183,6 +183,12 @@ def _is_true(node: cst.BaseExpression | None) -> bool:
     return isinstance(node, cst.Name) and node.value == "True"
 
 
+def _told_flag(told: str, names: list[str]) -> str:
+    """The flag that a help text sends the reader to."""
+    found = re.search(r"(?:use|of|by|alias for|to)\W+(--[a-z][\w-]*[a-z0-9])", told, re.IGNORECASE)
+    return found[1] if found is not None and _name(found[1]) not in map(_name, names) else ""
+
+
 def _add_argument(release: Release, call: cst.Call) -> None:
     if _called(call) not in ("add_argument", "add_negatable_bool_argument"):
         return
@@ -199,7 +205,7 @@ def _add_argument(release: Release, call: cst.Call) -> None:
         release.env.add(variable)
     told = _text(_keyword(call, "help")) or ""
     if kind.startswith("Deprecated") or _is_true(_keyword(call, "deprecated")) or _DEPRECATED.match(told):
-        instead = _text(_keyword(call, "new_flag")) or ""
+        instead = _text(_keyword(call, "new_flag")) or _told_flag(told, names)
         for name in names:
             release.renamed[f"--{_name(name)}"] = f"--{_name(instead)}" if instead else ""
 
@@ -259,7 +265,8 @@ def _sglang_field(release: Release, name: str, annotation: cst.Subscript) -> Non
             names += [text for item in aliases.elements if (text := _text(item.value))]
     release.flags.update(map(_name, names))
     if _DEPRECATED.match(told):
-        release.renamed.update((f"--{_name(one)}", "") for one in names)
+        instead = _told_flag(told, names)
+        release.renamed.update((f"--{_name(one)}", f"--{_name(instead)}" if instead else "") for one in names)
 
 
 def _sglang_environment(release: Release, module: cst.Module) -> None:

@@ -2,10 +2,10 @@
 
     PYTHONPATH=. python tests/real/impact.py REPO [SRT_SLURM] [--commits 20] [--last 150] [--changed 6] [--unchanged 6]
 
-Of the last commits (by first parents) that touch launchers, scripts, recipes or masters, those with the smallest hash of their id are taken.
-For points that impact calls changed, and for some that it calls unchanged (those whose launcher, script or recipe the commit touches first),
-the launcher of base and of head is run up to its submission; a bench script that it starts is run too. What they submit and start must
-differ exactly where impact says so. A difference is explained line by line; the exit status is 1 where there is one.
+Of the last commits (by first parents) that touch launchers, scripts, recipes or masters, those with the smallest hash of their id are
+taken. For points that impact calls changed, and for some that it calls unchanged (those whose launcher, script or recipe the commit
+touches first), the launcher of base and of head is run up to its submission; a bench script that it starts is run too. What they submit and
+start must differ exactly where impact says so. A difference is explained line by line; the exit status is 1 where there is one.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def chosen_commits(repository: str, head: str, last: int, number: int) -> list[s
     """The commits with the smallest hashes among the last ones that touch what runs are made of."""
     command = ["git", "-C", repository, "log", "--first-parent", f"-n{last}", "--format=%H", head, "--", *PATHS]
     commits = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    return sorted(commits, key=lambda commit: hashlib.sha256(commit.encode()).hexdigest())[:number]
+    chosen = sorted(commits, key=lambda commit: hashlib.sha256(commit.encode()).hexdigest())[:number]
+    return sorted(chosen, key=commits.index)  # neighbours share what is traced
 
 
 def export(repository: str, revision: str, folder: Path) -> None:
@@ -124,7 +125,9 @@ def _launched(record: Record, given: Mapping[str, str]) -> dict[str, object]:
             for name, value in call.environment.items()
             if given.get(name) != value and name not in _MACHINE and effective_name(name)
         }
-    starts = [call.argv for call in record.calls if call.argv[0] in ("srun", "docker") and any(word.endswith(".sh") for word in call.argv[1:])]
+    starts = [
+        call.argv for call in record.calls if call.argv[0] in ("srun", "docker") and any(word.endswith(".sh") for word in call.argv[1:])
+    ]
     if starts:
         parts["starts"] = [_plain(argv) for argv in starts]
     if not record.submits and not starts:
@@ -136,7 +139,7 @@ def _launched(record: Record, given: Mapping[str, str]) -> dict[str, object]:
 def _served(record: Record) -> dict[str, object]:
     """Servers and clients, by the flags and the variables that the script sets itself."""
     found = [call for call in record.calls if call.argv[0] in _ENGINES and len(call.argv) > 2 and not call.argv[1].startswith("-c")]
-    return {f"engine {number}": sorted(_plain(call.argv)) for number, call in enumerate(found)}
+    return {f"engine {number}": (sorted(_plain(call.argv)), _parsed(call.recipe)) for number, call in enumerate(found)}
 
 
 def _script_of(record: Record, folder: Path) -> tuple[str, Call] | None:
@@ -208,7 +211,9 @@ def pairs_of(sides: Sides, report: ImpactReport, changed: int, unchanged: int) -
 
     def rank(pair: Pair) -> tuple[bool, str]:
         text = str(pair.after.environment)
-        concerned = pair.after.launcher in touched or any(path.rpartition("/")[2] in text for path in touched if path.endswith((".yaml", ".sh")))
+        concerned = pair.after.launcher in touched or any(
+            path.rpartition("/")[2] in text for path in touched if path.endswith((".yaml", ".sh"))
+        )
         return (not concerned, hashlib.sha256(f"{pair.point.id} {pair.after.launcher}".encode()).hexdigest())
 
     chosen = [*sorted(groups["changed"], key=rank)[:changed], *sorted(groups["unproven"], key=rank)[:2]]
@@ -253,14 +258,14 @@ def said_of(report: ImpactReport, pair: Pair) -> list[str]:
 
 
 def judge(pair: Pair, before: Observed | None, after: Observed | None, said: Sequence[str]) -> str:
-    """``equal``, ``unproven`` or what is wrong, which is printed."""
+    """``equal (changed)``, ``equal (unchanged)``, ``unproven`` or what is wrong, which is printed."""
     if before is None or after is None:
         return "timeout"
     differing = before.differences(after)
     if pair.expected == "unproven":
         return "unproven"
     if bool(differing) == (pair.expected == "changed"):
-        return "equal"
+        return f"equal ({pair.expected})"
     print(f"    {pair.point.id} on {pair.after.launcher}: impact says {pair.expected}")
     for text in differing[:4] if differing else said:
         print(f"        {text}", flush=True)
@@ -284,7 +289,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     clones: dict[str, Any] = {UPSTREAM: Path(options.srt_slurm).resolve()} if options.srt_slurm else {}
     total: Counter[str] = Counter()
     for commit in chosen_commits(options.repository, options.head, options.last, options.commits):
-        total += examine(options.repository, commit, clones, options)
+        counts = examine(options.repository, commit, clones, options)
+        print("    " + (", ".join(f"{number} {name}" for name, number in sorted(counts.items())) or "nothing to compare"), flush=True)
+        total += counts
     print(f"{sum(total.values())} points: " + ", ".join(f"{number} {name}" for name, number in sorted(total.items())))
     return 1 if total["missed"] or total["too much"] else 0
 
