@@ -14,6 +14,7 @@ from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level
 from reviewbot.engine.registry import load_rules, nearest
 from reviewbot.engine.run import check
+from reviewbot.fit.of_runs import fit_of
 from reviewbot.git import GitError, Repository
 from reviewbot.runs.lazy import LazyRun
 from reviewbot.runs.model import Run
@@ -24,6 +25,8 @@ from reviewbot.sweep.plan import LeftOut, PlanPoint
 from reviewbot.sweep.points import Options, Unplannable, command_of, health_of, outputs_of, point_key, resources_of, time_limit_of
 from reviewbot.sweep.receipt import differences, make_receipt, receipt_digest, touching
 from reviewbot.tree import Tree
+
+_VERDICTS = {"fits": 0, "tight": 1, "cannot-tell": 2, "does-not-fit": 3}
 
 
 class Session(Protocol):
@@ -165,6 +168,18 @@ def select(found: Checked, keys: Sequence[str], filters: Sequence[str], base: Ch
         before = {point_key(run): run.digest for run, _ in base.pairs}
         pairs = [pair for pair in pairs if before.get(point_key(pair[0])) != pair[0].digest]
     return pairs
+
+
+def by_fit(pairs: Iterable[tuple[Run, Job]]) -> list[tuple[Run, Job]]:
+    """The pairs as they are likely to run: those first that fit into memory, then tight ones, unknown ones, and those that do not fit."""
+    return sorted(pairs, key=lambda pair: _likelihood(pair[0]))
+
+
+def _likelihood(run: Run) -> int:
+    reports = [fit_of(run, server) for server in run.servers]
+    if not reports:
+        return _VERDICTS["cannot-tell"]
+    return max(_VERDICTS.get(report.verdict, 2) if report is not None else _VERDICTS["cannot-tell"] for report in reports)
 
 
 def _names(run: Run) -> tuple[str, ...]:

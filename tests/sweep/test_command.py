@@ -210,6 +210,16 @@ def test_scripts_in_containers(repository: Path, tmp_path: Path, call: Any):
     assert call("-C", repository, "sweep", "run", tmp_path / "none.json")[0] == 0
 
 
+@pytest.mark.parametrize(("order", "first"), [("matrix", "conc4]@"), ("cost", "conc4]@"), ("fit", "conc4]@")])
+def test_orders(repository: Path, tmp_path: Path, call: Any, order: str, first: str):
+    plan = tmp_path / "plan.json"
+    assert call("-C", repository, "sweep", "plan", "--all", "--order", order, "-o", plan)[0] == 0
+    points = read_plan(plan).points
+    assert len(points) == 10 and points[0].key.count(first)
+    if order == "cost":
+        assert [point.gpu_hours for point in points] == sorted(point.gpu_hours for point in points)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
