@@ -109,6 +109,14 @@ def _data(plan: Plan) -> dict[str, Any]:
     }  # fmt: skip
 
 
+EXECUTED = ("argv", "files", "environment", "passed", "gpus", "nodes", "time_limit", "outputs", "health")
+
+
+def altered(written: PlanPoint, made: PlanPoint) -> list[str]:
+    """The fields that decide what is executed and that are not in the plan as they are made from the repository."""
+    return [name for name in EXECUTED if _plain(getattr(written, name)) != _plain(getattr(made, name))]
+
+
 def _fields(one: PlanPoint | LeftOut) -> dict[str, Any]:
     return {entry.name: getattr(one, entry.name) for entry in fields(one)}
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 
 from reviewbot.cli import main
 from reviewbot.sweep.ledger import Ledger
-from reviewbot.sweep.plan import paths_of, read_plan
+from reviewbot.sweep.plan import make_plan, paths_of, plan_text, read_plan
 from tests.sweep.support import ROOT, execute, ledger_of, point, write_plan
 
 KEY = "tiny-bf16-lab-vllm[1k1k,tp1,conc4]@lab_00"
@@ -145,6 +146,20 @@ def test_a_stale_receipt_is_refused(repository: Path, tmp_path: Path, call: Any,
     assert status == 1 and f"refused   {KEY}: " in err and said in err
     assert states(plan) == {"refused": 1}
     assert not (paths_of(plan)[1] / "points").exists()
+
+
+def test_a_plan_with_another_command_is_refused(repository: Path, tmp_path: Path, call: Any):
+    """Its id and its receipts are in order: somebody made the plan anew around another command."""
+    path = tmp_path / "plan.json"
+    assert call("-C", repository, "sweep", "plan", KEY, "-o", path)[0] == 0
+    found = read_plan(path)
+    [made] = found.points
+    evil = replace(made, files={"step.sh": "touch /tmp/evil\n"})
+    again = make_plan([evil], (), made=found.made, repository=found.repository, commit=found.commit, revision=None, options=found.options)
+    path.write_text(plan_text(again))
+    status, _, err = call("-C", repository, "sweep", "run", path)
+    assert status == 1 and "its files in the plan is not what the receipt was made for" in err
+    assert not (paths_of(path)[1] / "points").exists()
 
 
 def test_an_unrelated_file_refuses_nothing(repository: Path, tmp_path: Path, call: Any):
