@@ -97,8 +97,10 @@ def facts_of(script: Script) -> Facts:
         if len(_FACTS) >= _KEPT:
             _FACTS.clear()
         placed = tuple(_placed(script.body, ()))
-        assigned = sorted((one for item in placed for one in _assigned(item)), key=lambda one: one.line)
-        reads = sorted(set(_reads(script.body)), key=lambda read: (read.line, read.name))
+        expanded = tuple(_expanded(script.body))
+        given = [one for item in placed for one in _assigned(item)] + [one for one in expanded if isinstance(one, Assigned)]
+        assigned = sorted(given, key=lambda one: one.line)
+        reads = sorted({one for one in expanded if isinstance(one, Read)}, key=lambda read: (read.line, read.name))
         found = _FACTS[script.text] = Facts(placed, tuple(assigned), tuple(reads))
     return found
 
@@ -222,26 +224,32 @@ def _by_builtin(statement: Simple, until: int) -> Iterator[Assigned]:
         yield Assigned(given[2], statement.line, None, False, until)
 
 
-def _reads(node: object) -> Iterator[Read]:
+def _expanded(node: object) -> Iterator[Read | Assigned]:
+    """What expansions, tests and arithmetic read, and the little that they set."""
     if isinstance(node, tuple):
         for item in node:
-            yield from _reads(item)
+            yield from _expanded(item)
         return
     if not is_dataclass(node):
         return
     if isinstance(node, Parameter):
         if _NAME.match(node.name):
             yield Read(node.name, node.line, node.op in _DEFAULTS)
+            if node.op in (":=", "="):
+                yield Assigned(node.name, node.line, None, False, 0)
     elif isinstance(node, ArithName):
         yield Read(node.name, 0, True)  # an unset name is 0 in arithmetic
     elif isinstance(node, ArithOp) and node.op in _ASSIGNING and node.operands:
-        yield from _reads(node.operands[1:])
+        target = node.operands[0]
+        if isinstance(target, ArithName):
+            yield Assigned(target.name, 0, None, False, 0)
+        yield from _expanded(node.operands[1:])
         return
     elif isinstance(node, TestUnary) and node.op in ("-n", "-z", "-v"):
-        for read in _reads(node.operand):
-            yield Read(read.name, read.line, True)
+        for one in _expanded(node.operand):
+            yield Read(one.name, one.line, True) if isinstance(one, Read) else one
         return
     for name in _field_names(node.__class__):
         value = getattr(node, name)
         if isinstance(value, tuple) or is_dataclass(value):
-            yield from _reads(value)
+            yield from _expanded(value)
