@@ -1,9 +1,9 @@
 """A variable is given to a job and read by nothing
 
 What
-A workflow or a launcher sets an environment variable that nothing in the repository reads. One that begins with `SALLOC_` or `SBATCH_` and
-is none of the variables that these commands read is a warning; of other names a tool outside the repository may know, so they are notes.
-Names that belong to engines and common tools are left alone.
+A workflow or a launcher sets an environment variable to a constant, and nothing in the repository reads it. One that begins with `SALLOC_`
+or `SBATCH_` and is none of the variables that these commands read is a warning; of other names a tool outside the repository may know, so
+they are notes. Names that belong to engines and common tools are left alone.
 
 Why
 The setting looks as if it had an effect: nodes that were to be left out are not.
@@ -47,7 +47,8 @@ def check(context: Context) -> Iterator[Finding]:
         jobs = workflow.jobs.values()
         for settings in (workflow.env, *(job.env for job in jobs), *(step.env for job in jobs for step in job.steps)):
             for name, setting in settings.items():
-                given.setdefault(name, []).append(setting.site)
+                if "${{" not in setting.text:  # what is handed on is for whoever wants it
+                    given.setdefault(name, []).append(setting.site)
     for path in context.documents.paths("launcher"):
         for one in facts_of(context.documents.shell(path)).assigned:
             if one.exported:
