@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from reviewbot.parts import Parts, Session
     from reviewbot.progress import Progress
     from reviewbot.report.common import Report
+    from reviewbot.review.render import SummarySection
     from reviewbot.tree import Tree
 
 OK, FOUND, USAGE, INCOMPLETE = 0, 1, 2, 3
@@ -40,7 +41,7 @@ class UsageError(Exception):
 _VERBS: dict[str, tuple[str, str, str, str]] = {
     "fit": ("reviewbot.fit.command", "add_arguments", "run", "tell whether a model runs at a parallelism on a GPU"),
     "model": ("reviewbot.fit.command", "add_model_arguments", "run_model", "list, show and add models that fit knows"),
-    "impact": ("reviewbot.change.command", "add_impact_arguments", "run_impact", "tell which points a change touches, value by value, and why"),
+    "impact": ("reviewbot.change.command", "add_impact_arguments", "run_impact", "tell which points a change touches, and why"),
     "reach": ("reviewbot.change.command", "add_reach_arguments", "run_reach", "tell which points execute a line of a script"),
     "when": ("reviewbot.change.command", "add_when_arguments", "run_when", "tell at which commits an effective value of a key changed"),
 }
@@ -272,9 +273,10 @@ def _review(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> 
         if arguments.baseline is not None:
             result = _hidden(result, _baseline_at(session, settings, arguments.baseline))
         progress.clear()
+        sections = _impact_section(session, base, head, any(one.status == "new" for one in result.findings), arguments.debug)
         lines = session.context(head).lines
         return command.Checked(
-            result.findings, result.incomplete, result.ignored, known, session.settings.fail_on, lines, read_at(head)
+            result.findings, result.incomplete, result.ignored, known, session.settings.fail_on, lines, read_at(head), sections=sections
         )
 
     def read_at(commit: str) -> Callable[[str], bytes | None]:
@@ -292,6 +294,24 @@ def _review(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> 
         return command.run(arguments, command.Means(check, lambda: known, _root(arguments), read_at))
     except command.UsageError as error:
         raise UsageError(str(error)) from None
+
+
+def _impact_section(session: Session, base: str, head: str, said: bool, debug: bool) -> tuple[SummarySection, ...]:
+    """What the summary says about the points that a change touches; nothing where none is and there is nothing else to say."""
+    from reviewbot.change.command import impact_report
+    from reviewbot.change.sides import Sides
+    from reviewbot.report.change import summary_markdown
+    from reviewbot.review.render import SummarySection
+
+    try:
+        report = impact_report(Sides(session, base, head))
+    except Exception as error:  # findings are told all the same
+        if debug:
+            raise
+        return (SummarySection("Impact", f"It cannot be told which points change: {type(error).__name__}."),)
+    if not said and report.impact.empty:
+        return ()
+    return (SummarySection("Impact", summary_markdown(report)),)
 
 
 def _init(arguments: argparse.Namespace) -> int:

@@ -54,7 +54,8 @@ def build(python: Path, source: Path, kind: str, folder: Path) -> Path:
 
 def wanted() -> set[str]:
     files = [path for folder in ("rules", "schemas") for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".json")]
-    return {f"reviewbot/{path.relative_to(ROOT).as_posix()}" for path in files}
+    workflows = (ROOT / "reviewbot" / "review" / "workflows").glob("*.yml")
+    return {f"reviewbot/{path.relative_to(ROOT).as_posix()}" for path in files} | {path.relative_to(ROOT).as_posix() for path in workflows}
 
 
 def test_links_are_relative():

@@ -33,6 +33,7 @@ _TOKEN = re.compile(rb"(?<![A-Za-z0-9_])(?:VLLM|SGLANG|SGL|DYN)_[A-Z0-9_]*[A-Z0-
 _REMOVED = re.compile(rb"((?:VLLM|SGLANG|SGL|DYN)_[A-Z0-9_]+) has been removed")  # a name that is only told about
 _SCANNED = (".py", ".pyi", ".cu", ".cuh", ".cpp", ".cc", ".h", ".hpp", ".rs", ".sh", ".so")
 _MAX_FILE = 200 << 20
+_DEPRECATED = re.compile(r"\W*deprecated\b", re.IGNORECASE)
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*\Z")
 
 
@@ -182,6 +183,12 @@ def _is_true(node: cst.BaseExpression | None) -> bool:
     return isinstance(node, cst.Name) and node.value == "True"
 
 
+def _told_flag(told: str, names: list[str]) -> str:
+    """The flag that a help text sends the reader to."""
+    found = re.search(r"(?:use|of|by|alias for|to)\W+(--[a-z][\w-]*[a-z0-9])", told, re.IGNORECASE)
+    return found[1] if found is not None and _name(found[1]) not in map(_name, names) else ""
+
+
 def _add_argument(release: Release, call: cst.Call) -> None:
     if _called(call) not in ("add_argument", "add_negatable_bool_argument"):
         return
@@ -196,8 +203,9 @@ def _add_argument(release: Release, call: cst.Call) -> None:
     variable = _text(_keyword(call, "env_var"))
     if variable:
         release.env.add(variable)
-    if kind.startswith("Deprecated"):
-        instead = _text(_keyword(call, "new_flag")) or ""
+    told = _text(_keyword(call, "help")) or ""
+    if kind.startswith("Deprecated") or _is_true(_keyword(call, "deprecated")) or _DEPRECATED.match(told):
+        instead = _text(_keyword(call, "new_flag")) or _told_flag(told, names)
         for name in names:
             release.renamed[f"--{_name(name)}"] = f"--{_name(instead)}" if instead else ""
 
@@ -241,9 +249,11 @@ def _sglang(release: Release, path: str, module: cst.Module) -> None:
 def _sglang_field(release: Release, name: str, annotation: cst.Subscript) -> None:
     """``name: A[type, "help"]`` or ``name: A[type, Arg(aliases=[...], cli_name=..., no_cli=True)]``."""
     names = [name]
+    told = ""
     for element in annotation.slice:
         index = element.slice
         call = index.value if isinstance(index, cst.Index) else None
+        told = told or _text(call) or (_text(_keyword(call, "help")) if isinstance(call, cst.Call) else None) or ""
         if not isinstance(call, cst.Call) or _called(call) != "Arg":
             continue
         if _is_true(_keyword(call, "no_cli")):
@@ -254,6 +264,9 @@ def _sglang_field(release: Release, name: str, annotation: cst.Subscript) -> Non
         if isinstance(aliases, (cst.List, cst.Tuple)):
             names += [text for item in aliases.elements if (text := _text(item.value))]
     release.flags.update(map(_name, names))
+    if _DEPRECATED.match(told):
+        instead = _told_flag(told, names)
+        release.renamed.update((f"--{_name(one)}", f"--{_name(instead)}" if instead else "") for one in names)
 
 
 def _sglang_environment(release: Release, module: cst.Module) -> None:

@@ -128,12 +128,26 @@ class _Comparison:
             for one in self._run(old, now):
                 found.setdefault((one.name, one.base, one.head, one.proven), []).append(one)
         for old in gone:
-            one = Difference("launcher", old.launcher, None, True, self._causes.of("launcher", None, None, self._side(old, "base"), self._side(old, "base")))
+            one = Difference(
+                "launcher",
+                old.launcher,
+                None,
+                True,
+                self._causes.of("launcher", None, None, self._side(old, "base"), self._side(old, "base")),
+            )
             found.setdefault((one.name, one.base, one.head, True), []).append(replace(one, launchers=(old.launcher,)))
         for now in new:
-            one = Difference("launcher", None, now.launcher, True, self._causes.of("launcher", None, None, self._side(now, "head"), self._side(now, "head")))
+            one = Difference(
+                "launcher",
+                None,
+                now.launcher,
+                True,
+                self._causes.of("launcher", None, None, self._side(now, "head"), self._side(now, "head")),
+            )
             found.setdefault((one.name, one.base, one.head, True), []).append(replace(one, launchers=(now.launcher,)))
-        merged = (replace(some[0], launchers=tuple(dict.fromkeys(name for one in some for name in one.launchers))) for some in found.values())
+        merged = (
+            replace(some[0], launchers=tuple(dict.fromkeys(name for one in some for name in one.launchers))) for some in found.values()
+        )
         return tuple(sorted(merged, key=lambda one: (not one.proven, one.name)))
 
     def _side(self, run: Run, side: str) -> Side:
@@ -164,7 +178,9 @@ class _Comparison:
         if self._mentions.leads:
             for unseen in self._mentions.of(now):
                 because = self._diff.first(unseen.path)
-                found.append(Difference(f"file.{unseen.path}", self._digest("base", unseen.path), self._digest("head", unseen.path), False, because))
+                found.append(
+                    Difference(f"file.{unseen.path}", self._digest("base", unseen.path), self._digest("head", unseen.path), False, because)
+                )
         return [replace(one, launchers=(now.launcher,)) for one in found]
 
     def _effective(self, run: Run) -> dict[str, Effective]:
@@ -203,7 +219,21 @@ class _Comparison:
 
 
 # What is known of a job whose recipe is not.
-_BESIDE_RECIPE = ("outcome", "message", "launcher", "node", "recipe", "script", "argv", "checkout.", "cluster.", "env.", "unseen.", "client.", "program.")
+_BESIDE_RECIPE = (
+    "outcome",
+    "message",
+    "launcher",
+    "node",
+    "recipe",
+    "script",
+    "argv",
+    "checkout.",
+    "cluster.",
+    "env.",
+    "unseen.",
+    "client.",
+    "program.",
+)
 
 
 def _hidden(name: str, value: Effective | None, run: Run) -> bool:

@@ -19,7 +19,7 @@ from reviewbot.documents.positions import Problem
 from reviewbot.engine.context import Context
 from reviewbot.engine.kept import Kept, key_of, program_digest
 from reviewbot.engine.model import Finding
-from reviewbot.engine.narrow import KINDS, NarrowContext, OneDocument, findings_of
+from reviewbot.engine.narrow import KINDS, NarrowContext, OneDocument, facts_of, findings_of
 from reviewbot.engine.packed import (
     from_bytes,
     outside_paths,
@@ -83,12 +83,18 @@ class Checks:
         self._progress = progress
 
     def check(
-        self, context: Context, run_rules: Sequence[RuleModule] | None, document_rules: Sequence[RuleModule], problems: bool, debug: bool
+        self,
+        context: Context,
+        run_rules: Sequence[RuleModule] | None,
+        document_rules: Sequence[RuleModule],
+        problems: bool,
+        debug: bool,
+        gatherers: Sequence[RuleModule] = (),
     ) -> Found:
         """What the rules find, in the order of runs and documents. ``run_rules`` is ``None`` where no rule needs runs; otherwise the runs
         of ``context`` are there afterwards. ``problems``: also those of all documents. Raises what the reading of runs raises."""
         collector = self._collector(context) if run_rules is not None else None
-        one = _Check(context, collector, run_rules or (), document_rules, problems, debug, self._kept, self._progress)
+        one = _Check(context, collector, run_rules or (), document_rules, problems, debug, self._kept, self._progress, gatherers)
         found = one.found(self._processes)
         self._kept.save()
         return found
@@ -105,7 +111,9 @@ class _Check:
         debug: bool,
         kept: Kept,
         progress: Progress,
+        gatherers: Sequence[RuleModule],
     ) -> None:
+        self._gatherers = gatherers
         self._context = context
         self._collector = collector
         self._run_rules = run_rules
@@ -117,7 +125,7 @@ class _Check:
         self._files = FileKeys(context.tree)
         program = (program_digest(), repr(context.settings))
         self._document_salt = key_of(*program, problems, [module.name for module in document_rules])
-        self._run_salt = key_of(*program, collector.identity if collector else "", [module.name for module in run_rules])
+        self._run_salt = key_of(*program, collector.identity if collector else "", *([module.name for module in some] for some in (run_rules, gatherers)))
         self._jobs: tuple[Job, ...] = tuple(context.bench.jobs()) if collector is not None else ()
 
     def found(self, processes: int) -> Found:
@@ -220,12 +228,16 @@ class _Check:
         run, files, in_time = self._collector.run_and_files(job)
         narrow = NarrowContext(self._context, run)
         findings, sound = findings_of(self._run_rules, narrow, self._debug)
+        facts, crashes = facts_of(self._gatherers, narrow, self._debug)
+        findings.update(crashes)
+        sound = sound and not crashes
         span = self._context.line_span
         outside = set(narrow.watched.asked)
         for some in findings.values():
             for finding in some:
                 outside |= outside_paths(finding, job.point, span)
-        return to_bytes([pack_run(run), pack_findings(findings, job.point, span)]), sound and in_time, sorted(files | outside)
+        body = to_bytes([pack_run(run), pack_findings(findings, job.point, span), facts])
+        return body, sound and in_time, sorted(files | outside)
 
     def _document(self, path: str, kinds: frozenset[str]) -> tuple[bytes, bool, list[str]]:
         documents: Any = self._context.documents
@@ -246,18 +258,22 @@ class _Check:
                 kinds.setdefault(path, set()).add(kind)
         return {path: frozenset(kinds[path]) for path in sorted(kinds)}
 
-    def _unpacked(self, body: bytes, n: int) -> tuple[dict[str, Any], dict[str, list[Finding]]]:
-        run, findings = from_bytes(body)
-        return unpack_run(run), unpack_findings(findings, self._jobs[n].point, self._context.line_span)
+    def _unpacked(self, body: bytes, n: int) -> tuple[dict[str, Any], dict[str, list[Finding]], dict[str, list[Any]]]:
+        run, findings, facts = from_bytes(body)
+        return unpack_run(run), unpack_findings(findings, self._jobs[n].point, self._context.line_span), dict(facts)
 
     def _finish(self, found: Found, jobs: Mapping[int, bytes], documents: Mapping[str, bytes], paths: Mapping[str, frozenset[str]]) -> None:
         runs: list[Run] = []
+        gathered: dict[str, list[tuple[Run, Any]]] = {}
         if self._collector is not None:
             for n, job in enumerate(self._jobs):
-                fields, findings = self._unpacked(jobs[n], n)
+                fields, findings, facts = self._unpacked(jobs[n], n)
                 runs.append(LazyRun(job, fields, partial(self._collector.run, job)))
                 found.add(findings)
+                for rule, some in facts.items():
+                    gathered.setdefault(rule, []).extend((runs[-1], fact) for fact in some)
             self._context.set_runs(tuple(runs))
+            self._context.set_gathered(gathered)
         for path in paths:
             findings, problems = _unpacked_document(documents[path])
             found.add(findings)

@@ -64,6 +64,7 @@ class Context:
         self._load_bench = load_bench
         self._build_runs = build_runs
         self._lines: dict[str, list[str]] = {}
+        self._gathered: dict[str, list[tuple[Run, Any]]] = {}
         self.checks: Any = None  # what checks runs and documents by parts, where there is something (``reviewbot.engine.checks.Checks``)
 
     @cached_property
@@ -75,6 +76,18 @@ class Context:
     def runs(self) -> tuple[Run, ...]:
         """The effective run of every point on every launcher."""
         return tuple(self._build_runs(self.bench))
+
+    def gathered(self, rule: Rule) -> list[tuple[Run, Any]]:
+        """What ``gather`` of the rule's module gave for the runs: each run with one thing, in the order of the runs.
+
+        ``gather(context)`` sees one run, as a rule of scope ``run`` does, and yields plain values (text, numbers, lists; tuples and sites
+        arrive as lists). They are made once and kept, so that a check over all runs need not make the runs again.
+        """
+        return self._gathered.get(rule.name, [])
+
+    def set_gathered(self, gathered: dict[str, list[tuple[Run, Any]]]) -> None:
+        """Gives what was gathered."""
+        self._gathered = gathered
 
     @property
     def every_run(self) -> tuple[Run, ...]:

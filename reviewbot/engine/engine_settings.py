@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -124,3 +124,11 @@ def variable_status(named: Named) -> Status:
     if not status.known and named.name.startswith("SGL_"):
         return named.names.env("SGLANG_" + named.name.removeprefix("SGL_"), named.window)
     return status
+
+
+def by_file(settings: Iterable[Named]) -> list[tuple[Named, ...]]:
+    """The places of one name in one file together, in the order of lines: they have one cause."""
+    groups: dict[tuple[str, str, Window], list[Named]] = {}
+    for named in settings:
+        groups.setdefault((named.site.path, named.name, named.window), []).append(named)
+    return [tuple(sorted(group, key=lambda named: named.site)) for group in groups.values()]

@@ -160,6 +160,21 @@ def findings_of(modules: Sequence[RuleModule], context: Context, debug: bool) ->
     return found, sound
 
 
+def facts_of(modules: Sequence[RuleModule], context: Context, debug: bool) -> tuple[dict[str, list[Any]], dict[str, list[Finding]]]:
+    """What rules gather of one run, and crashes by rule."""
+    facts: dict[str, list[Any]] = {}
+    crashes: dict[str, list[Finding]] = {}
+    for module in modules:
+        try:
+            some = list(module.gather(context)) if module.gather is not None else []
+        except Exception as error:
+            crashes[module.name] = [crash(f"the rule {module.name}", error, debug)]
+            continue
+        if some:
+            facts[module.name] = some
+    return facts, crashes
+
+
 def crash(what: str, error: Exception, debug: bool) -> Finding:
     """The finding that tells of an exception."""
     if debug:

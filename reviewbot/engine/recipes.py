@@ -9,10 +9,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from reviewbot.bench.model import Recipe, Value
+from reviewbot.bench.model import Recipe, RecipeError, Value
+from reviewbot.bench.recipes import load_recipe
 from reviewbot.catalog.images import tells_release, window_of_image
 from reviewbot.catalog.names import Names, Window, names_of
 from reviewbot.catalog.srt_slurm import releases_of
+from reviewbot.documents.nodes import Mapping, Node
 from reviewbot.documents.positions import Site, Span
 from reviewbot.engine.model import Replacement
 from reviewbot.runs.images import looks_like_image
@@ -84,6 +86,17 @@ def uses(context: Context) -> tuple[Use, ...]:
     return found
 
 
+_VARIANTS: WeakKeyDictionary[Context, dict[str, tuple[Recipe | RecipeError, ...]]] = WeakKeyDictionary()
+
+
+def written_variants(context: Context, path: str) -> tuple[Recipe | RecipeError, ...]:
+    """The variants of a recipe as its file has them, whoever submits it; loaded once."""
+    known = _VARIANTS.setdefault(context, {})
+    if path not in known:
+        known[path] = tuple(load_recipe(context.documents.yaml(path)))
+    return known[path]
+
+
 @dataclass(frozen=True, slots=True)
 class Started:
     """A server with the runs that start it: of a recipe (``use``) or of a script."""
@@ -109,16 +122,18 @@ def _uses(context: Context) -> Iterator[Use]:
     for run in context.runs:
         if run.recipe is not None and run.text is not None and run.outcome == "submit":
             groups.setdefault((id(run.recipe), id(run.text.text), image_of(run)), []).append(run)
-    submitted = set()
     for (_, _, image), runs in groups.items():
         first = runs[0]
         assert first.recipe is not None and first.text is not None
-        path = _path(first)
-        submitted.add(path)
-        yield Use(first.recipe, first.text, first.servers, path, image, tuple(runs))
+        yield Use(first.recipe, first.text, first.servers, _path(first), image, tuple(runs))
+    yield from brought(context)
+
+
+def brought(context: Context) -> Iterator[Use]:
+    """The recipes that the change touches and no run submits."""
     if not context.changed:
         return
-    submitted.update(run.recipe_path for run in context.every_run if run.variants == 1 and run.recipe_path is not None)
+    submitted = {run.recipe_path for run in context.every_run if run.variants == 1 and run.recipe_path is not None}
     for path in sorted(context.changed & set(context.bench.recipe_files) - submitted):
         text = _file_text(path, "\n".join(context.lines(path)))
         for recipe in context.bench.recipes(path):
@@ -241,3 +256,20 @@ def word_span(context: Context, site: Site, word: str) -> Span | None:
     line = lines[site.line - 1] if 0 < site.line <= len(lines) else ""
     column = line.find(word) + 1
     return Span(site.line, column, site.line, column + len(word)) if column else None
+
+
+def beside_resources(root: Mapping) -> Span:
+    """The block of a recipe that limits stand beside, for what is not written at all: that of the resources."""
+    base = root.get("base")
+    for section in (root, base) if isinstance(base, Mapping) else (root,):
+        for name in ("resources", "model", "name"):
+            entry = section.entry(name)
+            if entry is not None:
+                return Span(entry.key.span.line, entry.key.span.column, _last_line(entry.value), 1000)
+    return root.span
+
+
+def _last_line(node: Node) -> int:
+    if isinstance(node, Mapping) and node.entries:
+        return max(_last_line(entry.value) for entry in node.entries)
+    return node.span.end_line if node.span.end_column > 1 else node.span.end_line - 1

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reviewbot.engine.model import Finding, Rule
 
@@ -31,6 +31,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 _HEADING = re.compile(rf"^(?:#+ )?({'|'.join(HEADINGS)}):?$")
 
 Check = Callable[["Context"], Iterator[Finding]]
+Gather = Callable[["Context"], Iterator[Any]]
 
 
 class RegistryError(Exception):
@@ -53,6 +54,7 @@ class RuleModule:
     family: str
     page: Page
     check: Check | None
+    gather: Gather | None = None  # what the check wants to know of every run, made run by run: see ``Context.gathered``
 
     @property
     def name(self) -> str:
@@ -125,4 +127,7 @@ def _rule_of(module: ModuleType, family: str) -> RuleModule:
     missing = [heading for heading in REQUIRED_HEADINGS if not page.sections.get(heading)]
     if missing or not page.title:
         raise RegistryError(f"{where}: the docstring lacks {', '.join(missing) or 'a title'}")
-    return RuleModule(rule, family, page, check)
+    gather = getattr(module, "gather", None)
+    if gather is not None and (not callable(gather) or rule.scope != "all" or "runs" not in rule.needs):
+        raise RegistryError(f"{where}: gather(context) is for a rule of scope all that needs runs")
+    return RuleModule(rule, family, page, check, gather)

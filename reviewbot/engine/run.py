@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from reviewbot.documents.positions import Problem
 from reviewbot.engine.baseline import marked
@@ -12,10 +13,12 @@ from reviewbot.engine.checks import Found
 from reviewbot.engine.context import Context, paths_matching
 from reviewbot.engine.fingerprint import order, with_fingerprints
 from reviewbot.engine.model import Finding, Level
-from reviewbot.engine.narrow import NarrowContext, RestContext, crash, findings_of
+from reviewbot.engine.narrow import NarrowContext, RestContext, crash, facts_of, findings_of
 from reviewbot.engine.own_rules import INTERNAL_ERROR, UNPARSABLE_FILE
+from reviewbot.engine.packed import from_bytes, to_bytes
 from reviewbot.engine.registry import RuleModule
 from reviewbot.engine.suppress import MARK, SUFFIXES, Directive, directives, python_comments, suppress
+from reviewbot.runs.model import Run
 from reviewbot.tree import TreeError
 
 # Problems that are about reading a document. Others (a duplicate key) belong to the rule that explains them.
@@ -58,6 +61,8 @@ def check(
         if not module.rule.needs & broken.keys() and not (module.rule.needs & {"runs"} and "bench" in broken):
             parts = found is not None and module.rule.scope != "all"
             collected.extend(found.findings.get(module.name, ()) if found is not None and parts else _run_rule(context, module, debug))
+            if module.gather is not None and found is not None:
+                collected.extend(found.findings.get(module.name, ()))
             if module.rule.scope == "run" and "change" in module.rule.needs and context.changed:
                 rest = RestContext(context)
                 collected.extend(findings_of([module], rest, debug)[0].get(module.name, ()))
@@ -95,6 +100,7 @@ def _prepare(
     needs = frozenset().union(*(module.rule.needs for module in chosen)) if chosen else frozenset()
     run_rules = [module for module in chosen if module.rule.scope == "run" and module.check is not None]
     document_rules = [module for module in chosen if module.rule.scope == "document" and module.check is not None]
+    gatherers = [module for module in chosen if module.gather is not None]
     problems = any(module.name == UNPARSABLE_FILE.name for module in chosen)
     broken: dict[str, Finding] = {}
     if needs & {"bench", "runs"}:
@@ -108,14 +114,22 @@ def _prepare(
         progress("tracing", 0, 0)
         try:
             if context.checks is not None:
-                found = context.checks.check(context, run_rules, document_rules, problems, debug)
+                found = context.checks.check(context, run_rules, document_rules, problems, debug, gatherers)
             else:
-                _ = context.runs
+                _gather(context, gatherers, debug)
         except Exception as error:
             broken["runs"] = crash("reading the runs of the repository", error, debug)
     if found is None and context.checks is not None and (document_rules or problems):
         found = context.checks.check(context, None, document_rules, problems, debug)
     return found, broken
+
+
+def _gather(context: Context, gatherers: list[RuleModule], debug: bool) -> None:
+    gathered: dict[str, list[tuple[Run, Any]]] = {}
+    for run in context.runs:
+        for rule, facts in facts_of(gatherers, NarrowContext(context, run), debug)[0].items():
+            gathered.setdefault(rule, []).extend((run, fact) for fact in from_bytes(to_bytes(facts)))
+    context.set_gathered(gathered)
 
 
 def _run_rule(context: Context, module: RuleModule, debug: bool) -> list[Finding]:

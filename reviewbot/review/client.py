@@ -162,13 +162,12 @@ class GitHub:
 
     def _once(self, verb: str, path: str, query: Mapping[str, Any] | None, body: Any) -> tuple[Mapping[str, Any], Any]:
         import github
-        import requests
 
         try:
             return self._github.requester.requestJsonAndCheck(verb, path, parameters=dict(query or {}) or None, input=body)
         except github.GithubException as error:
             raise self._error(error.status, error.headers or {}, error.data) from None
-        except (requests.RequestException, OSError) as error:
+        except OSError as error:  # all errors of a connection, those of requests too
             raise ApiError("unknown", 0, self.token.redacted(f"no answer from GitHub: {type(error).__name__}")) from None
 
     def _error(self, status: int, headers: Mapping[str, str], data: Any) -> Exception:

@@ -16,8 +16,9 @@ from reviewbot.review.event import REPOSITORY
 
 MAX_MESSAGE = 2_000  # characters of one message
 MAX_PATH = 300
+MAX_WORD = 80  # a longer one is code
 
-_QUOTED = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_BACKQUOTES = re.compile("`+")
 # Letters, digits and the punctuation of a sentence. No @ # : / \ < > [ ] * _ ~ | & $ ` and nothing outside of Latin letters.
 _HARMLESS = re.compile(r"[A-Za-z0-9\u00c0-\u024f(\"']*(?:[A-Za-z0-9\u00c0-\u024f.,%=+()\"';-]*[A-Za-z0-9\u00c0-\u024f%)\"'])?[.,;:)]*\Z")
 _SIGNS = frozenset({"-", "\u2013", "\u2014", "=", "+", "%", "&"})
@@ -38,12 +39,32 @@ def prose(text: str) -> str:
     text = cut(" ".join(text.split()), MAX_MESSAGE)
     pieces = []
     position = 0
-    for match in _QUOTED.finditer(text):
-        pieces.append(_words(text[position : match.start()]))
-        pieces.append(code_span(match[2].strip(" ") or " "))
-        position = match.end()
+    for start, end, length in _quoted(text):
+        pieces.append(_words(text[position:start]))
+        pieces.append(code_span(text[start + length : end - length].strip(" ") or " "))
+        position = end
     pieces.append(_words(text[position:]))
     return "".join(_apart(pieces))
+
+
+def _quoted(text: str) -> list[tuple[int, int, int]]:
+    """Pieces between two runs of backquotes of the same length: start, end and that length. Linear in the text."""
+    runs = [(match.start(), match.end() - match.start()) for match in _BACKQUOTES.finditer(text)]
+    following: dict[int, int] = {}
+    partner = [0] * len(runs)
+    for number in range(len(runs) - 1, -1, -1):
+        length = runs[number][1]
+        partner[number] = following.get(length, 0)
+        following[length] = number
+    found = []
+    number = 0
+    while number < len(runs):
+        other = partner[number]
+        if other:
+            start, length = runs[number]
+            found.append((start, runs[other][0] + length, length))
+        number = (other or number) + 1
+    return found
 
 
 def _apart(pieces: list[str]) -> list[str]:
@@ -64,7 +85,7 @@ def _words(text: str) -> str:
 
 
 def _is_harmless(word: str) -> bool:
-    return word in _SIGNS or (_HARMLESS.match(word) is not None and _ACTS.search(word) is None)
+    return word in _SIGNS or (len(word) <= MAX_WORD and _HARMLESS.match(word) is not None and _ACTS.search(word) is None)
 
 
 def fence(lines: list[str], info: str) -> str:

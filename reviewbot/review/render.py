@@ -64,18 +64,24 @@ def comment_body(item: Item, head: str, links: Links) -> str:
 
 def fixed_body(comment: OwnComment, head: str, links: Links, *, base_has_it: bool = False) -> str:
     """The comment after its finding is gone: struck through, with the commit that no longer has it."""
-    first = comment.body.replace("\r\n", "\n").split("\n", 1)[0][:4_000]
+    first = _first_line(comment)
     at = links.commit(head)
     said = f"Not new any more: the base branch has it too, as of {at}." if base_has_it else f"Fixed in {at}."
-    struck = first if first.startswith("~~") or read_marker(first) is not None else f"~~{first}~~"
+    struck = first if first.startswith("~~") else f"~~{first}~~"
     marker = comment_marker(comment.fingerprint, head, "fixed", refused=comment.refused, unseen=comment.thread is None)
     return "\n\n".join([struck, said, marker])
 
 
 def duplicate_body(comment: OwnComment, head: str) -> str:
     """A second comment about one finding that somebody has replied to, so that it has to stay."""
-    first = comment.body.replace("\r\n", "\n").split("\n", 1)[0][:4_000]
+    first = _first_line(comment)
     return "\n\n".join([f"~~{first}~~", "Another comment tells of the same finding.", comment_marker(comment.fingerprint, head, "fixed")])
+
+
+def _first_line(comment: OwnComment) -> str:
+    """The line that says what the finding is. It is never cut: half a code span would set free what is in it."""
+    first = comment.body.replace("\r\n", "\n").split("\n", 1)[0]
+    return first if size(first) <= MAX_BYTES - 2_000 and read_marker(first) is None else "A finding."
 
 
 def review_body(items: Sequence[Item], head: str, links: Links, *, blocking: bool = False) -> str:

@@ -34,7 +34,7 @@ def build_run(job: Job, trace: Trace, opaque_keys: OpaqueKeys | None = None) -> 
     run = paths[0]
     if len(paths) > 1:
         run = _merged(paths)
-    return replace(run, paths=len(trace.paths), digest=digest(run), files=trace.files_read)
+    return replace(run, paths=len(trace.paths), digest=digest(run, trace.holes), files=trace.files_read)
 
 
 def _telling(paths: tuple[TracePath, ...]) -> list[TracePath]:
@@ -262,14 +262,15 @@ def cluster_of(text: str) -> ClusterFile:
 # --- digest ----------------------------------------------------------------------------------------------------------
 
 
-def digest(run: Run) -> str:
-    """A digest of everything that decides what runs; two runs with the same one are the same. Lines and sites do not count."""
+def digest(run: Run, holes: Holes) -> str:
+    """A digest of everything that decides what runs; two runs with the same one are the same. Lines and sites do not count, and an
+    unknown piece of text counts by what it stands for: which character a trace gave it says nothing."""
     observed: dict[str, object] = {
         "outcome": run.outcome,
         "launcher": run.launcher,
         "recipe": run.recipe_argument,
-        "text": run.text.text if run.text is not None else None,
-        "cluster": run.cluster.text if run.cluster is not None else None,
+        "text": shown(run.text.text, holes) if run.text is not None else None,
+        "cluster": shown(run.cluster.text, holes) if run.cluster is not None else None,
         "script": run.script,
         "argv": run.argv,
         "servers": [[server.role, server.engine, _values(server.flags), _values(server.env), server.argv] for server in run.servers],

@@ -209,7 +209,8 @@ class Ledger:
             now = time.time()
             self._db.executemany(
                 "UPDATE point SET state = 'submitting', attempt = attempt + 1, owner = ?, executor = ?, submission = ?, place = ?, "
-                "job = NULL, devices = NULL, outcome = NULL, reason = NULL, rc = NULL, taken = ?, started = NULL, ended = NULL, results = NULL WHERE id = ?",
+                "job = NULL, devices = NULL, outcome = NULL, reason = NULL, rc = NULL, taken = ?, "
+                "started = NULL, ended = NULL, results = NULL WHERE id = ?",
                 [(owner, executor, submission, place, now, row.id) for place, row in enumerate(chosen)],
             )
             return self._rows(f"WHERE id IN ({', '.join('?' * len(chosen))}) ORDER BY id", [row.id for row in chosen])

@@ -22,9 +22,9 @@ _IDENTITY = re.compile(rb'^\{\s*"version":\s*(\d+),\s*"id":\s*"([0-9a-f]{64})"')
 
 @dataclass(frozen=True, slots=True)
 class PlanPoint:
-    """One point on one launcher. ``argv`` is executed in a copy of the repository; ``{folder}`` and ``{work}`` in it stand for the job's
-    folder and that copy. ``files`` are written into the job's folder first. ``passed`` are variables whose value comes from the runner's
-    environment. ``time_limit`` is in seconds; ``outputs`` are globs of result files."""
+    """One point on one launcher. ``argv`` is executed in a copy of the repository; ``{reviewbot:folder}`` and ``{reviewbot:work}`` in it
+    stand for the job's folder and that copy. ``files`` are written into the job's folder first. ``passed`` are variables whose value comes
+    from the runner's environment. ``time_limit`` is in seconds; ``outputs`` are globs of result files."""
 
     key: str
     point: str

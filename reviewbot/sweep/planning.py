@@ -15,6 +15,7 @@ from reviewbot.engine.model import Finding, Level
 from reviewbot.engine.registry import load_rules, nearest
 from reviewbot.engine.run import check
 from reviewbot.git import GitError, Repository
+from reviewbot.runs.lazy import LazyRun
 from reviewbot.runs.model import Run
 from reviewbot.settings import NAME as SETTINGS
 from reviewbot.settings import Settings
@@ -71,7 +72,8 @@ def plan_points(found: Checked, pairs: Iterable[tuple[Run, Job]], options: Optio
     """The points of a plan, in order, and those that are left out: with an error, refused by their launcher, or not known."""
     points: list[PlanPoint] = []
     left_out: list[LeftOut] = []
-    for run, job in pairs:
+    for found_run, job in pairs:
+        run = found_run.whole() if isinstance(found_run, LazyRun) else found_run
         about = touching(found.findings, run)
         errors = [finding for finding in about if finding.level is Level.ERROR]
         if errors:

@@ -189,6 +189,7 @@ class Runner:
             lost = row.lost + (0 if row.job is None else 1)  # one that was never handed over is nobody's fault
             why = f"stopped by signal {stopped['signal']}" if stopped else seen.detail
             if lost <= self._limits.retries:
+                self._executor.cancel([self._attempt(row)])  # whatever is left of it must not start any more
                 self._report(f"again     {row.key}: {why}")
                 return {"state": "pending", "lost": lost, "reason": why, "owner": None}
             return {"state": "failed", "outcome": seen.reason, "reason": f"{why}; tried {lost} times", "ended": now, "lost": lost}
@@ -286,11 +287,12 @@ class Runner:
     def _write_job(self, row: Row, point: PlanPoint, snapshot: Path | None, devices: tuple[int, ...] | None) -> None:
         folder = self.attempt_folder(row)
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in point.files.items():
-            (folder / name).write_text(text, "utf-8", "surrogateescape")
 
         def filled(text: str) -> str:
-            return text.replace("{folder}", str(folder)).replace("{work}", str(folder / "work"))
+            return text.replace("{reviewbot:folder}", str(folder)).replace("{reviewbot:work}", str(folder / "work"))
+
+        for name, text in point.files.items():
+            (folder / name).write_text(filled(text), "utf-8", "surrogateescape")
 
         environment = {name: filled(value) for name, value in point.environment.items()}
         if devices is not None:

@@ -660,7 +660,8 @@ def _read(sh: Evaluator, argv: list[str], site: Site) -> int | None:
         pieces = _pieces(text, ifs, len(names))
         if unsure and ifs and len(names) > 1:
             first = sh.first_unsure(pieces[:len(names)])
-            pieces[first:] = [sh.hole(f"word {number} of {expand.unescape(text)[:40]}", site) for number in range(first + 1, len(names) + 1)]
+            shown = expand.unescape(text)[:40]
+            pieces[first:] = [sh.hole(f"word {number} of {shown}", site) for number in range(first + 1, len(names) + 1)]
         for index, name in enumerate(names):
             value = pieces[index] if index < len(pieces) else ""
             base, _, subscript = name.partition("[")

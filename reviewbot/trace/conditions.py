@@ -8,12 +8,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from reviewbot.documents.shell_syntax import TestAnd, TestBinary, TestExpr, TestNot, TestOr, TestUnary, TestWord
-from reviewbot.trace import arithmetic, patterns
+from reviewbot.trace import arithmetic
+from reviewbot.trace.text import patterns
 from reviewbot.trace.values import HOLE, is_known
 
 if TYPE_CHECKING:
     from reviewbot.trace.shell import Evaluator
 
+_DECIMAL = re.compile("(?:0|[1-9][0-9]{0,17})\\Z")
 _NUMBER_TESTS: dict[str, Callable[[int, int], bool]] = {
     "-eq": lambda a, b: a == b, "-ne": lambda a, b: a != b, "-lt": lambda a, b: a < b, "-le": lambda a, b: a <= b,
     "-gt": lambda a, b: a > b, "-ge": lambda a, b: a >= b,
@@ -61,22 +63,22 @@ def _equal(sh: Evaluator, left: str, right: str) -> bool | None:
     for value, other in ((left, right), (right, left)):
         if is_known(other) and len(value) == 1 and HOLE.match(value) and sh.holes.of(value).numeric and not re.fullmatch("-?[0-9]+", other):
             return False
-    return patterns.matches(patterns.escape(right), left)
+    return patterns.matches(left, patterns.escape(right), sh.holes)
 
 
 def like(sh: Evaluator, value: str, pattern: str) -> bool | None:
     """Whether a value matches a shell pattern."""
     if is_known(value) and is_known(pattern):
-        return patterns.matches(pattern, value)
+        return patterns.matches(value, pattern)
     only = patterns.literal(pattern)
     if only is not None:
         return equal(sh, value, only)
-    return sh.every(value, lambda text: sh.every(pattern, lambda wanted: patterns.matches(wanted, text)))
+    return sh.every(value, lambda text: sh.every(pattern, lambda wanted: patterns.matches(text, wanted, sh.holes)))
 
 
 @lru_cache(maxsize=512)
 def _regex(source: str) -> re.Pattern[str] | None:
-    for name, body in patterns._CLASSES.items():
+    for name, body in patterns.CLASSES.items():
         source = source.replace(f"[:{name}:]", body)
     if re.search(r"(\([^()]*[*+][^()]*\)|\[[^\]]*\]|\.)[*+]\)*[*+{]", source):
         return None  # nested repetition: could run for ever
@@ -212,8 +214,7 @@ def _numbers(sh: Evaluator, op: str, left: str, right: str, number: Callable[[st
         return None if a is None or b is None else _NUMBER_TESTS[op](a, b)
 
     if is_known(left) and is_known(right):
-        if left.isdigit() and right.isdigit() and left.isascii() and right.isascii() and left[0] != "0" and len(left) < 18 > len(right) and \
-                (right[0] != "0" or right == "0"):
+        if _DECIMAL.match(left) and _DECIMAL.match(right):
             return _NUMBER_TESTS[op](int(left), int(right))
         return compare(left, right)
     return sh.every(left, lambda a: sh.every(right, lambda b: compare(a, b)))

@@ -56,7 +56,7 @@ class Assign:
 class _LooseVariable:
     """A ``Variable`` in the making: the constructor of a frozen class costs several times as much, and nothing is made as often."""
 
-    __slots__ = ("value", "exported", "site", "over", "depth")
+    __slots__ = ("depth", "exported", "over", "site", "value")
 
     def __init__(self, value: str, exported: bool, site: Site | None, over: Variable | None, depth: int) -> None:
         self.value = value
@@ -67,7 +67,7 @@ class _LooseVariable:
 
 
 class _LooseAssign:
-    __slots__ = ("name", "value", "before", "exported", "site", "certain")
+    __slots__ = ("before", "certain", "exported", "name", "site", "value")
 
     def __init__(self, name: str, value: str, before: str | None, exported: bool, site: Site) -> None:
         self.name = name

@@ -8,11 +8,12 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from reviewbot.documents.shell_syntax import Arithmetic, Braces, Literal, Parameter, Part, ProcessSubstitution, Substitution, Word
-from reviewbot.trace import arithmetic, patterns
+from reviewbot.trace import arithmetic
 from reviewbot.trace.conditions import is_empty
 from reviewbot.trace.control import Bound, Exit
-from reviewbot.trace.effects import Located
+from reviewbot.trace.effects import Located, Variable
 from reviewbot.trace.state import Array
+from reviewbot.trace.text import patterns
 from reviewbot.trace.values import HOLE, is_known
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ def words(sh: Evaluator, items: Sequence[Word], line: int) -> list[str]:
             part = parts[0]
             kind = type(part)
             if kind is Parameter:
-                if part.quoted and not part.op and part.index is None and plain_name(part):  # type: ignore[union-attr]
-                    found = parameter(sh, part)  # type: ignore[arg-type]
+                found = _set_variable(sh, part) if part.quoted else None  # type: ignore[arg-type,union-attr]
+                if found is not None:
                     out.append(found if word.line == line or type(found) is Located else Located(found, sh.site(word.line)))
                     continue
             elif kind is Literal and part.text == "[":  # type: ignore[union-attr]
@@ -182,7 +183,7 @@ class _Fields:
 def _fields(sh: Evaluator, parts: Sequence[Part], out: list[str]) -> None:
     fields = _Fields(sh, out)
     for index, part in enumerate(parts):
-        if type(part) is Literal:
+        if isinstance(part, Literal):
             if part.quoted:
                 fields.pieces.append((part.text, True))
                 fields.present = True
@@ -191,11 +192,12 @@ def _fields(sh: Evaluator, parts: Sequence[Part], out: list[str]) -> None:
                 if index == 0 and "~" in text:
                     text = tilde(sh, text) if text[0] == "~" else _assigned_tilde(sh, text)
                 fields.plain(text)
-        elif type(part) is Parameter:
-            if (part.op or part.index is not None or not plain_name(part)) and is_list(part):
+        elif isinstance(part, Parameter):
+            found = _set_variable(sh, part)
+            if found is None and is_list(part):
                 _list_fields(sh, part, fields)
             else:
-                value = parameter(sh, part)
+                value = parameter(sh, part) if found is None else found
                 if part.quoted:
                     fields.pieces.append((value, True))
                     fields.present = True
@@ -239,11 +241,6 @@ def _inner_fields(sh: Evaluator, word: Word, fields: _Fields) -> None:
         else:
             text = part_text(sh, part)
             fields.quoted(text) if getattr(part, "quoted", True) else fields.split(text)
-
-
-def plain_name(part: Parameter) -> bool:
-    """Whether an expansion without operator and subscript gives one value."""
-    return not (part.prefix or part.keys) and part.name not in ("@", "*")
 
 
 def is_list(part: Parameter) -> bool:
@@ -379,6 +376,18 @@ def tilde(sh: Evaluator, value: str) -> str:
     return value
 
 
+def _set_variable(sh: Evaluator, part: Parameter) -> str | None:
+    """The value where an expansion is nothing but the name of a variable that is set; ``None`` for all others."""
+    if part.op or part.index is not None or part.length or part.indirect or part.keys or part.prefix:
+        return None
+    found = sh.variables.get(part.name)
+    if type(found) is not Variable:
+        return None
+    if found.site is None:
+        sh.context.reads.add(part.name)
+    return found.value
+
+
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
@@ -398,6 +407,9 @@ def text(sh: Evaluator, word: Word) -> str:
     parts = word.parts
     if len(parts) == 1:
         only = parts[0]
+        if type(only) is Parameter:
+            found = _set_variable(sh, only)
+            return part_text(sh, only) if found is None else found
         if isinstance(only, Literal):
             return tilde(sh, only.text) if only.text.startswith("~") and not only.quoted else only.text
         return part_text(sh, only)
@@ -414,9 +426,10 @@ def text(sh: Evaluator, word: Word) -> str:
 
 
 def part_text(sh: Evaluator, part: Part) -> str:
-    if type(part) is Parameter:
-        if not part.op and part.index is None and plain_name(part):
-            return parameter(sh, part)
+    if isinstance(part, Parameter):
+        found = _set_variable(sh, part)
+        if found is not None:
+            return found
         if is_list(part):
             return (sh.joiner() if _star(part) else " ").join(list_values(sh, part))
         return parameter(sh, part)
@@ -582,23 +595,33 @@ def operate(sh: Evaluator, part: Parameter, value: str) -> str:
     return _operate(sh, part, value)
 
 
+_MODES = {"/": "first", "//": "all", "/#": "prefix", "/%": "suffix"}
+
+
+def _part_of(sh: Evaluator, part: Parameter) -> str:
+    return sh.hole(f"part of {part.name}", sh.site(part.line))
+
+
 def _operate(sh: Evaluator, part: Parameter, value: str) -> str:
     op = part.op
     if op in ("#", "##", "%", "%%"):
-        return patterns.trim(value, pattern(sh, part.argument) if part.argument else "", op[0] == "%", len(op) == 2)
+        wanted = pattern(sh, part.argument) if part.argument else ""
+        found = patterns.trim(value, wanted, op[0] == "%", len(op) == 2, sh.holes)
+        return _part_of(sh, part) if found is None else found
     if op in ("/", "//", "/#", "/%"):
         wanted = pattern(sh, part.argument) if part.argument else ""
         put = text(sh, part.replacement) if part.replacement else ""
         if not wanted:
-            return value if op in ("/", "//") else patterns.replace(value, wanted, put, False, op[1])
-        return patterns.replace(value, wanted, put, op == "//", op[1] if op in ("/#", "/%") else "")
+            return put + value if op == "/#" else value + put if op == "/%" else value
+        found = patterns.replace(value, wanted, put, _MODES[op], sh.holes)
+        return _part_of(sh, part) if found is None else found
     if op == ":":
         offset = _slice_number(sh, part.argument, part.line)
         size = None if part.replacement is None else _slice_number(sh, part.replacement, part.line)
         if not is_known(value) or offset is None or (part.replacement is not None and size is None):
             if offset == 0 and part.replacement is None:
                 return value
-            return sh.hole(f"part of {part.name}", sh.site(part.line))
+            return _part_of(sh, part)
         if offset < 0:
             offset += len(value)
             if offset < 0:
@@ -626,10 +649,10 @@ def _case(sh: Evaluator, part: Parameter, value: str) -> str:
     wanted = pattern(sh, part.argument) if part.argument else "?"
     change: Callable[[str], str] = str.upper if part.op[0] == "^" else str.lower if part.op[0] == "," else str.swapcase
     if len(part.op) == 1:
-        return change(value[:1]) + value[1:] if value and patterns.matches(wanted, value[0]) else value
+        return change(value[:1]) + value[1:] if value and patterns.matches(value[0], wanted) else value
     if wanted == "?":
         return change(value)
-    return "".join(change(char) if patterns.matches(wanted, char) else char for char in value)
+    return "".join(change(char) if patterns.matches(char, wanted) else char for char in value)
 
 
 _SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./-]+\Z")
@@ -681,7 +704,7 @@ def glob(sh: Evaluator, wanted: str, plain: str) -> list[str]:
             for name in names:
                 if name.startswith(".") and not component.startswith((".", "\\.")) and "dotglob" not in sh.options:
                     continue
-                if patterns.matches(component, name):
+                if patterns.matches(name, component):
                     path = sh.absolute(directory + "/" + name)
                     if last or sh.files.kind(path) != "file":
                         following.append((f"{shown}{name}" + ("" if last else "/"), path))

@@ -34,6 +34,7 @@ class _File:
     path: str = ""
     origin: str | None = None
     executable: bool | None = None
+    link: bool = False  # the script made it by ``ln -s``
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +81,7 @@ class _Forgotten:
 
 
 _Entry = Union[_File, _Directory, _Gone, _Absent, _Forgotten]
+_KINDS: dict[type, str] = {_File: "file", _Directory: "dir", _Gone: "missing", _Forgotten: "unknown"}
 _FORGOTTEN = _Forgotten()
 _GONE = _Gone()
 _ABSENT = _Absent()
@@ -205,6 +207,21 @@ class VirtualFiles:
             return file.base.tree.executable(file.path)
         return file.executable
 
+    def is_link(self, path: str) -> bool:
+        """Whether a file is a symbolic link, of the script's or of a tree."""
+        path = self._real(path)
+        file = self._file(self._maps, path)
+        if file is None or file.base is None or file.link:
+            return file is not None and file.link
+        return _entry(self._maps, path) is None and _resolved(file.base.tree, file.path) != file.path
+
+    def mark_link(self, path: str) -> None:
+        """The file at ``path`` is a symbolic link from now on (its content is that of the file it leads to)."""
+        path = self._real(path)
+        file = self._file(self._maps, path)
+        if file is not None:
+            self._put(path, replace(file, link=True))
+
     def real(self, path: str) -> str:
         """``path`` with mounts and links that the script made followed."""
         return self._real(path)
@@ -296,6 +313,8 @@ class VirtualFiles:
         file = self._file(self._maps, source)
         if file is None:
             file = _File(_EMPTY if source == "/dev/null" else None)
+        elif file.link:
+            file = replace(file, link=False)
         if target != source:
             self._parents(target)
             self._put(target, file)
@@ -454,8 +473,7 @@ class VirtualFiles:
     def _kind(self, maps: tuple[dict[str, _Entry], ...], path: str) -> str:
         entry = _entry(maps, path)
         if entry is not None:
-            kind = type(entry)
-            return "file" if kind is _File else "dir" if kind is _Directory else "missing" if kind is _Gone else "unknown"
+            return _KINDS[type(entry)]
         for base, below in self._bases(maps, path):
             kind = self._base_kind(base, below, path)
             if kind != "missing":
@@ -589,7 +607,7 @@ def _same(a: _Entry | None, b: _Entry | None) -> bool:
     if isinstance(a, _File) and isinstance(b, _File):
         if a.content is None and a.base is None and b.base is None and b.content is None:
             return False  # two unknown contents
-        return (a.content, a.base, a.path, a.origin, a.executable) == (b.content, b.base, b.path, b.origin, b.executable)
+        return (a.content, a.base, a.path, a.origin, a.executable, a.link) == (b.content, b.base, b.path, b.origin, b.executable, b.link)
     if isinstance(a, _Directory) and isinstance(b, _Directory):
         return a.bases == b.bases
     return a == b

@@ -70,7 +70,8 @@ class TraceCache:
     hits: int = 0
     misses: int = 0
     in_time: bool = True
-    _known: dict[tuple[str, str, int, Given | None], dict[tuple[str, ...], dict[tuple[Given | None, ...], list[_Entry]]]] = field(default_factory=dict)
+    _known: dict[tuple[str, str, int, Given | None], dict[tuple[str, ...], dict[tuple[Given | None, ...], list[_Entry]]]] = field(
+        default_factory=dict)
     _keys: dict[int, tuple[Tree, FileKeys]] = field(default_factory=dict)
 
     def forget(self) -> None:
@@ -93,10 +94,10 @@ class TraceCache:
                     self.in_time = True
                     return entry.trace.rebased(given)
         self.misses += 1
-        start = time.monotonic()
+        start = time.thread_time()
         found = trace_script(script_text, path, line_offset, environment, tree, upstreams=self.upstreams, settings=self.settings,
                              stop=self.stop, cache=self.parses)
-        self.in_time = time.monotonic() - start < self.settings.bounds.seconds
+        self.in_time = time.thread_time() - start < self.settings.bounds.seconds
         if not self.in_time:
             return found
         names = tuple(sorted(found.reads))

@@ -184,7 +184,9 @@ class Shell(Protocol):
 
     def run(self, argv: Sequence[str], site: Site, *, stdin: str | None = None, environment: Mapping[str, str | None] | None = None,
             background: bool = False, cwd: str | None = None) -> Outcome:
-        """Variables of ``environment`` are added, those that are ``None`` taken away. Run a command by its words (``xargs``, ``find -exec``, ``env``, ``timeout``, ``nohup``, ``sudo``): a registered command, a
+        """Variables of ``environment`` are added, those that are ``None`` taken away.
+
+        Run a command by its words (``xargs``, ``find -exec``, ``env``, ``timeout``, ``nohup``, ``sudo``): a registered command, a
         script of
         the tree, or an unknown program. Shell functions and builtins that change state are not found this way."""
         ...

@@ -25,7 +25,7 @@ class Bounds:
     iterations: int = 50  # a loop with a condition; loops over words are bounded by commands
     depth: int = 40  # functions, sourced files, child shells
     text: int = 16_000_000  # characters of one value or file
-    seconds: float = 5.0  # wall time a trace
+    seconds: float = 5.0  # processor time a trace: what a trace says must not hang on how busy the machine is
     choices: int = 8  # values of one variable behind a joined condition
 
 

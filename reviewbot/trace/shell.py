@@ -219,7 +219,7 @@ class Evaluator:
         self.commands_run += 1
         if self.commands_run > self.most_commands:
             raise Bound(f"more than {self.settings.bounds.commands} commands", self.site(line))
-        if not self.commands_run & 63 and time.monotonic() > self.context.deadline:
+        if not self.commands_run & 63 and time.thread_time() > self.context.deadline:
             raise Bound(f"more than {self.settings.bounds.seconds} seconds", self.site(line))
 
     # --- choices ---------------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ class Evaluator:
         return self.hole(f"value of {label}", self.site(line), nonempty=nonempty, choices=unique)
 
     def may_split(self, value: str) -> bool:
-        """Whether a value holds unknown text that may be several words or lines, or none. Numbers and texts of a known form are one word."""
+        """Whether a value holds unknown text that may be several words, lines or none; numbers and texts of a known form are one word."""
         return not is_known(value) and any(self._splits(self.holes.of(char)) for char in HOLE.findall(value))
 
     def _splits(self, hole: Hole) -> bool:
@@ -610,7 +610,8 @@ class Evaluator:
         frame = self.frames[-1]
         if name not in frame:
             frame[name] = self.variables.get(name)
-        if self.variables.pop(name, None) is not None:
+        gone = self.variables.pop(name, None)
+        if gone is not None and _in_environment(gone):
             self._export_cache = None
 
     # --- words -------------------------------------------------------------------------------------------------------
@@ -1137,12 +1138,15 @@ class Evaluator:
         except (Break, Continue):
             pass
         finally:
+            variables = self.variables
             for name, old in self.frames.pop().items():
                 if old is None:
-                    self.variables.pop(name, None)
+                    gone = variables.pop(name, None)
                 else:
-                    self.variables[name] = old
-                self._export_cache = None
+                    gone = variables.get(name)
+                    variables[name] = old
+                if gone is not old and (_in_environment(gone) or _in_environment(old)):
+                    self._export_cache = None
             if error_trap is not None:
                 self.traps.setdefault("ERR", error_trap)
             self.calls.pop()
@@ -1962,7 +1966,12 @@ class Evaluator:
         self.check_errexit(node.line)
 
     def _function(self, node: Function) -> None:
-        self.functions[node.name] = Definition(node.name, node.body, self.place)
+        found = _DEFINITIONS.get(id(node))
+        if found is None or found[0] is not node or found[1].place is not self.place:
+            if len(_DEFINITIONS) > 50_000:
+                _DEFINITIONS.clear()
+            found = _DEFINITIONS[id(node)] = (node, Definition(node.name, node.body, self.place))
+        self.functions[node.name] = found[1]
         self.status = 0
 
     def _broken(self, node: Broken) -> None:
@@ -2057,8 +2066,10 @@ class Evaluator:
 
     def _marks(self) -> tuple[Any, ...]:
         """What an arm changes beside the state proper, to run it once more exactly as before."""
-        return (self._counts.copy(), self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site, self.exit_message,
-                self._temporaries)
+        return (
+            self._counts.copy(), self.serving, self.slept, self.why, self.last_output, self.pipe_status, self.exit_site,
+            self.exit_message, self._temporaries,
+        )
 
     def _again(self, start: int, before: _Frozen, marks: tuple[Any, ...], assumption: Assume, run: Callable[[], None]) -> None:
         """Runs an arm that was left where it entered a script, to its end."""
@@ -2186,6 +2197,11 @@ def _plain_pattern(text: str) -> bool:
     return not any(char in "*?[\\+@!" for char in text)
 
 
+def _in_environment(slot: Slot | None) -> bool:
+    """Whether a variable shows in the environment; an initial one does even where it was hidden, since it can come back."""
+    return type(slot) is Variable and (slot.exported or slot.site is None)
+
+
 def _site_of(value: str, site: Site | None) -> Site:
     return getattr(value, "site", None) or site or Site("", 1)
 
@@ -2218,6 +2234,7 @@ def _uncertain(effect: Effect) -> Effect:
 _FIXED: dict[int, tuple[Simple, tuple[str, ...]]] = {}  # the arguments of commands in which nothing has to be expanded
 
 
+_DEFINITIONS: dict[int, tuple[Function, Definition]] = {}
 _PLACES: dict[tuple[int, str, int, str], tuple[Script, Place]] = {}
 
 

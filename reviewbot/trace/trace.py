@@ -177,7 +177,7 @@ def trace_script(
         return found(ref) if found is not None else None
 
     context = Context(settings, commands, BUILTINS, cache.parse, upstream, initial, stop, declare, holes, interned)
-    context.deadline = time.monotonic() + settings.bounds.seconds
+    context.deadline = time.thread_time() + settings.bounds.seconds
     limit = sys.getrecursionlimit()
     if limit < _RECURSION:
         sys.setrecursionlimit(_RECURSION)
@@ -213,10 +213,10 @@ def _all_paths(context: Context, text: str, path: str, offset: int, tree: Tree, 
         try:
             found = _run(shell, script, place)
         except Fork as fork:
-            if len(paths) + len(waiting) + fork.answers > settings.bounds.paths or time.monotonic() > context.deadline:
+            if len(paths) + len(waiting) + fork.answers > settings.bounds.paths or time.thread_time() > context.deadline:
                 complete = False
                 waiting.append({**decisions, fork.question: 0})
-                if time.monotonic() > context.deadline:
+                if time.thread_time() > context.deadline:
                     paths.append(_cut(shell, "too many undecided conditions"))
                     break
             else:

@@ -22,19 +22,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from reviewbot.engine.context import Context
-from reviewbot.engine.engine_settings import Named, flags, variable_status, variables
-from reviewbot.engine.model import Finding, Fix, Level, Rule
+from reviewbot.engine.engine_settings import Named, by_file, flags, variable_status, variables
+from reviewbot.engine.model import Finding, Fix, Level, Related, Rule
 from reviewbot.engine.recipes import replaced, word_span
 
 RULE = Rule("deprecated-engine-name", Level.NOTE, frozenset({"runs", "change"}), scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:
-    for named, new in _deprecated(context):
-        old = named.name
+    successors = {(named.site, named.name): new for named, new in _deprecated(context)}
+    for group in by_file(named for named, _ in _deprecated(context)):
+        named = group[0]
+        old, new = named.name, successors[named.site, named.name]
         instead = new.lstrip("-") if new.startswith("-") and not old.isupper() and "=" not in new and "<" not in new else new
         plain = bool(new) and "=" not in new and "<" not in new and new.startswith("-") == (not old.isupper())
-        replacement = replaced(context, named.site, old, instead) if plain else None
+        meant = [replaced(context, one.site, old, instead) for one in group] if plain else []
+        replacements = tuple(one for one in meant if one is not None)
         yield context.finding(
             RULE,
             f"`{old}` is deprecated in {named.releases}{named.because}"
@@ -42,8 +45,9 @@ def check(context: Context) -> Iterator[Finding]:
             word_span(context, named.site, old) or named.site,
             path=named.site.path,
             help=f"write `{instead}`" if new else "take it out",
-            touches=named.runs,
-            fix=Fix(f"write `{instead}`", (replacement,), safe=False) if replacement is not None else None,
+            touches=[run for one in group for run in one.runs],
+            related=[Related(site, "here too") for site in sorted({one.site for one in group} - {named.site})],
+            fix=Fix(f"write `{instead}`", replacements, safe=False) if replacements and len(replacements) == len(group) else None,
             structure=f"{named.server.role}.{old}",
             subject=old,
         )

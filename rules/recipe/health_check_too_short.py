@@ -24,10 +24,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reviewbot.bench.recipes import default_of
+from reviewbot.documents.nodes import Mapping
+from reviewbot.documents.positions import Span
 from reviewbot.engine.context import Context
 from reviewbot.engine.durations import duration
 from reviewbot.engine.model import Finding, Level, Related, Rule
-from reviewbot.engine.recipes import Use, own, uses
+from reviewbot.engine.recipes import Use, beside_resources, own, uses
+from reviewbot.runs.build import document_of
 
 RULE = Rule("health-check-too-short", Level.WARNING, frozenset({"runs", "change"}), scope="run")
 
@@ -60,7 +63,8 @@ def _engines(context: Context, use: Use, attempts: int, interval: int) -> Iterat
                 RULE,
                 f"{server.role} may take {duration(int(setting.value))} to start (`{name}`), "
                 f"but the health check gives up after {duration(budget)} ({how})",
-                check_site if check_site is not None and own(context, check_site) else site,
+                check_site if check_site is not None and own(context, check_site) else _unwritten(context, use) or site,
+                path=use.path,
                 help=f"set `health_check.max_attempts` to {-(-int(setting.value) // interval)} or more",
                 touches=use.runs,
                 related=[Related(site, f"`{name}` is {setting.value}")],
@@ -68,3 +72,15 @@ def _engines(context: Context, use: Use, attempts: int, interval: int) -> Iterat
                 subject=f"{budget} < {setting.value}",
             )
             return
+
+
+def _unwritten(context: Context, use: Use) -> Span | None:
+    """Where the health check would stand in the recipe's file."""
+    root = document_of(use.text.text).root
+    if not isinstance(root, Mapping):
+        return None
+    span = beside_resources(root)
+    first, last = use.written(span.line), use.written(span.end_line)
+    if first is None or last is None or not first.path == last.path == use.path or not own(context, first):
+        return None
+    return Span(first.line, span.column, last.line, span.end_column)

@@ -22,7 +22,6 @@ from reviewbot.bench.recipes import looks_like_recipe
 from reviewbot.documents.positions import Site
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
-from reviewbot.engine.recipes import uses
 
 RULE = Rule("orphan-recipe", Level.NOTE, frozenset({"bench", "runs", "change"}))
 
@@ -33,7 +32,7 @@ def check(context: Context) -> Iterator[Finding]:
     added = sorted(context.changed & set(context.bench.recipe_files) - set(context.base.bench.recipe_files))
     if not added:
         return
-    used = {use.path for use in uses(context) if use.runs}
+    used = {run.recipe_path for run in context.runs}
     mentions = [mention.path for mention in context.bench.mentions]
     named = {path.rpartition("/")[2] for path in mentions}
     for path in added:

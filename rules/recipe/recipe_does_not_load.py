@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reviewbot.bench.model import Recipe, RecipeError
-from reviewbot.bench.recipes import depends_on_release, load_recipe
+from reviewbot.bench.recipes import depends_on_release, load_recipe, looks_like_recipe
 from reviewbot.documents.positions import Site
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Related, Rule
@@ -36,7 +36,7 @@ from reviewbot.runs.model import Run
 from reviewbot.runs.servers import layers_of
 from reviewbot.trace.effects import Submit
 
-RULE = Rule("recipe-does-not-load", Level.ERROR, scope="run")
+RULE = Rule("recipe-does-not-load", Level.ERROR, frozenset({"runs", "change"}), scope="run")
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -54,6 +54,32 @@ def check(context: Context) -> Iterator[Finding]:
     for submit, tool, runs in groups.values():
         for error in _errors(submit, tool):
             yield _finding(context, submit, tool, error, runs)
+    yield from _brought(context)
+
+
+def _brought(context: Context) -> Iterator[Finding]:
+    """Recipes that the change touches and no run submits: which release will load them is not known, so only what none takes is told."""
+    if not context.changed:
+        return
+    submitted = {run.recipe_path for run in context.every_run}
+    for path in sorted(context.changed & set(context.bench.recipe_files) - submitted):
+        document = context.bench.yaml_document(path)
+        if document is None or not looks_like_recipe(document.root):
+            continue
+        for error in load_recipe(document, partial=True):
+            if not isinstance(error, RecipeError) or error.kind == "check":
+                continue
+            if error.message.startswith("unknown key") and "did you mean" not in error.message:
+                continue  # a fork or a release to come may know it
+            yield context.finding(
+                RULE,
+                f"no known release of srt-slurm loads the recipe: {error.message}",
+                Site(path, error.line),
+                help="correct it",
+                structure=error.key or error.variant,
+                subject=f"{error.variant} {error.message}",
+                level=Level.WARNING,
+            )
 
 
 def _errors(submit: Submit, tool: Tool | None) -> list[RecipeError]:
@@ -85,8 +111,9 @@ def _finding(context: Context, submit: Submit, tool: Tool | None, error: RecipeE
         release = f", which is {' or '.join(tool.releases)}" if tool.releases and tool.ref not in tool.releases else ""
         related.append(Related(tool.site, f"the launcher checks out `{tool.ref or 'the default branch'}`{release}"))
     who = f"srt-slurm {tool.releases[-1]}" if tool is not None and tool.releases else "srt-slurm"
-    if error.kind == "variant" or not own(context, site):
-        if own(context, site) and site is not None and error.kind != "variant":
+    absent = error.kind == "variant" and error.message.startswith("no ")  # the row asks for what is not there
+    if absent or not own(context, site):
+        if own(context, site) and site is not None and not absent:
             related.insert(0, Related(site, "here in the recipe"))
         at = setting_site(runs[0].point, (submit.recipe or "").rpartition("/")[2] or "CONFIG_FILE")
         place = f" ({site.path.rpartition(':')[2]}:{site.line})" if site is not None and not own(context, site) else ""

@@ -20,19 +20,20 @@ Instead
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from reviewbot.bench.model import Recipe, Role, Value
-from reviewbot.documents.positions import Span
+from reviewbot.documents.positions import Site, Span
 from reviewbot.engine.context import Context
-from reviewbot.engine.model import Finding, Level, Rule
-from reviewbot.engine.recipes import uses
+from reviewbot.engine.model import Finding, Level, Related, Rule
 
 RULE = Rule("sibling-settings-differ", Level.NOTE, frozenset({"bench", "documents", "runs", "change"}), guess=True)
 
-_LEAST, _SHARE, _SHOWN = 3, 0.75, 4
+_LEAST, _SHARE = 3, 0.75
+_MOST = 2  # a recipe that lacks more is another kind of recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +59,25 @@ def check(context: Context) -> Iterator[Finding]:
             for side in _sides(context, path):
                 sides.setdefault((folder, side.role.name, side.role.engine, side.flags, side.shape), []).append(side)
     for group in sides.values():
+        lacking: dict[tuple[str, ...], list[tuple[_Side, list[_Side]]]] = {}
         for side in group:
             if side.path in changed and len(group) > _LEAST:
-                yield from _lacking(context, side, group, _removed(context, side) if side.path in before else None)
+                others = _witnesses(context, side, group)
+                missing = _missing(side, others, _removed(context, side) if side.path in before else None)
+                if 0 < len(missing) <= _MOST:
+                    lacking.setdefault(missing, []).append((side, others))
+        for missing, found in lacking.items():
+            yield _finding(context, missing, found)
 
 
 def _sides(context: Context, path: str) -> Iterator[_Side]:
     recipes = context.bench.recipes(path)
     if len(recipes) != 1 or not isinstance(recipes[0], Recipe):
         return
-    for role in recipes[0].roles.values():
-        spread = tuple(name in role.args and role.args[name].value not in (False, 1) for name in _LAYOUT)
+    recipe = recipes[0]
+    gpu = _FAMILY.match(str(recipe.gpu_type.value)) if recipe.gpu_type is not None else None
+    for role in recipe.roles.values():
+        spread = (gpu[0] if gpu is not None else "", *(name in role.args and role.args[name].value not in (False, 1) for name in _LAYOUT))
         for flags, settings in ((True, role.args), (False, role.env)):
             if settings:
                 yield _Side(
@@ -76,6 +85,7 @@ def _sides(context: Context, path: str) -> Iterator[_Side]:
                 )
 
 
+_FAMILY = re.compile(r"[a-z]+")  # gb200 and gb300 are set up alike, b200 is not
 _LAYOUT = (
     "data-parallel-size",
     "enable-dp-attention",
@@ -98,31 +108,38 @@ def _removed(context: Context, side: _Side) -> frozenset[str]:
     return frozenset()
 
 
-def _lacking(context: Context, side: _Side, group: list[_Side], removed: frozenset[str] | None) -> Iterator[Finding]:
+def _witnesses(context: Context, side: _Side, group: list[_Side]) -> list[_Side]:
+    """The siblings that say what is usual: those that were there before, where there are enough."""
     assert context.changed is not None
     others = [other for other in group if other.path != side.path]
     settled = [other for other in others if other.path not in context.changed]
-    others = settled if len(settled) >= _LEAST else others  # what was there before says what is usual
+    return settled if len(settled) >= _LEAST else others
+
+
+def _missing(side: _Side, others: list[_Side], removed: frozenset[str] | None) -> tuple[str, ...]:
     counts = Counter(name for other in others for name in other.settings)
-    missing = [
+    return tuple(
         name
-        for name, count in counts.most_common()
+        for name, count in sorted(counts.items())
         if name not in side.settings and count >= _LEAST and count >= _SHARE * len(others) and (removed is None or name in removed)
-    ]
-    if not missing:
-        return
+    )
+
+
+def _finding(context: Context, missing: tuple[str, ...], found: list[tuple[_Side, list[_Side]]]) -> Finding:
+    side, others = found[0]
     example = next(other.path for other in others if missing[0] in other.settings).rpartition("/")[2]
-    shown = ", ".join(f"`{name}`" for name in missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")
+    have = sum(missing[0] in other.settings for other in others)
     lines = [value.line for value in side.settings.values()]
-    have = counts[missing[0]]
-    runs = [run for use in uses(context) if use.path == side.path for run in use.runs]
-    yield context.finding(
+    paths = {one.path for one, _ in found}
+    return context.finding(
         RULE,
-        f"{side.role.name} has no {shown}; {have} of {len(others)} siblings of this layout do, such as {example}",
+        f"{side.role.name} has no {' and no '.join(f'`{name}`' for name in missing)}; "
+        f"{have} of {len(others)} siblings of this layout do, such as {example}",
         Span(min(lines), 1, max(lines), 1000),
         path=side.path,
         help="add it, or say why this one goes without",
-        touches=runs,
+        touches=[run for run in context.runs if run.recipe_path in paths],
+        related=[Related(Site(one.path, min(value.line for value in one.settings.values())), "the same here") for one, _ in found[1:]],
         structure=f"{side.role.name}.{'flags' if side.flags else 'env'}",
         subject=" ".join(missing),
     )

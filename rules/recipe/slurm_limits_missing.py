@@ -22,11 +22,10 @@ import re
 from collections.abc import Iterator
 
 from reviewbot.bench.recipes import looks_like_recipe
-from reviewbot.documents.nodes import Mapping, Node, find
-from reviewbot.documents.positions import Span
+from reviewbot.documents.nodes import Mapping, find
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
-from reviewbot.engine.recipes import uses
+from reviewbot.engine.recipes import beside_resources
 
 RULE = Rule("slurm-limits-missing", Level.NOTE, frozenset({"bench", "documents", "runs", "change"}), guess=True)
 
@@ -53,12 +52,12 @@ def check(context: Context) -> Iterator[Finding]:
                 or any(f"{key}:" in line for line in context.lines(path))
             ):
                 continue
-            runs = [run for use in uses(context) if use.path == path for run in use.runs]
+            runs = [run for run in context.runs if run.recipe_path == path]
             if before is not None:
                 if find(before.root, block) is not None:
                     message = f"the change takes `{block}` out of the recipe: the default of the cluster or of the tool applies now"
                     yield context.finding(
-                        RULE, message, _block(root), path=path, help="put it back", touches=runs, structure=block, subject=block
+                        RULE, message, beside_resources(root), path=path, help="put it back", touches=runs, structure=block, subject=block
                     )
                 continue
             have, all_of_them, example = _siblings(context, path, files, key)
@@ -67,7 +66,7 @@ def check(context: Context) -> Iterator[Finding]:
                     RULE,
                     f"the recipe has no `{block}.{key}`, "
                     f"{have} of {all_of_them} recipes for the same GPUs and engine have one, such as {example}",
-                    _block(root),
+                    beside_resources(root),
                     path=path,
                     help=f"set `{block}.{key}`",
                     touches=runs,
@@ -95,18 +94,3 @@ def _siblings(context: Context, path: str, files: frozenset[str], key: str) -> t
                 have += 1
                 example = example or other.rpartition("/")[2]
     return have, count, example
-
-
-def _block(root: Mapping) -> Span:
-    """The block that limits stand beside: that of the resources."""
-    for name in ("resources", "model", "name"):
-        entry = root.entry(name)
-        if entry is not None:
-            return Span(entry.key.span.line, entry.key.span.column, _last_line(entry.value), 1000)
-    return root.span
-
-
-def _last_line(node: Node) -> int:
-    if isinstance(node, Mapping) and node.entries:
-        return max(_last_line(entry.value) for entry in node.entries)
-    return node.span.end_line if node.span.end_column > 1 else node.span.end_line - 1

@@ -21,10 +21,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from reviewbot.bench.model import Role
+from reviewbot.catalog.trtllm import meant
 from reviewbot.engine.context import Context
 from reviewbot.engine.engine_settings import Named, flag_status, flags, full_names
 from reviewbot.engine.model import Finding, Fix, Level, Rule
-from reviewbot.engine.recipes import replaced, word_span
+from reviewbot.engine.recipes import Use, own, replaced, uses, word_span
 
 RULE = Rule("unknown-engine-flag", Level.ERROR, frozenset({"runs", "change"}), scope="run")
 
@@ -32,18 +34,21 @@ _NAME = re.compile(r"[A-Za-z][\w.-]*\Z")
 
 
 def check(context: Context) -> Iterator[Finding]:
+    for use in uses(context):
+        for role in use.recipe.roles.values():
+            if role.engine == "trtllm":
+                yield from _misspelt(context, use, role)
     for named in flags(context):
         if not _NAME.match(named.name):
             continue
         status = flag_status(named)
         if status.known or len(full_names(named)) == 1:
             continue
-        found = _finding(context, named, status.before, status.after)
-        if found is not None:
-            yield found
+        if named.settled or _near(named, named.name.partition(".")[0]) is not None:  # a private build may have what no release has
+            yield _finding(context, named, status.before, status.after)
 
 
-def _finding(context: Context, named: Named, before: str | None, after: str | None) -> Finding | None:
+def _finding(context: Context, named: Named, before: str | None, after: str | None) -> Finding:
     name = named.name.partition(".")[0]
     several = full_names(named)
     successor = named.names.replacement(f"--{name}", named.names.anywhere)
@@ -89,9 +94,30 @@ def _level(named: Named, name: str, near: str | None) -> Level:
         return Level.ERROR
     if named.settled or (near is not None and near.replace("-", "") == name.replace("-", "")):
         return Level.WARNING
-    return Level.NOTE  # a private build may have it
+    return Level.NOTE
 
 
 def _fix(context: Context, named: Named, name: str, near: str | None) -> Fix | None:
     replacement = replaced(context, named.site, name, near) if near is not None else None
     return Fix(f"write `{near}`", (replacement,), safe=False) if replacement is not None else None
+
+
+def _misspelt(context: Context, use: Use, role: Role) -> Iterator[Finding]:
+    """Settings of TensorRT-LLM that are but for a letter or two one that there is. Others are not judged: its packages cannot be read."""
+    for key, value in role.args.items():
+        near, site = meant(key), use.site(value)
+        if near is None or near in role.args or site is None or not own(context, site):
+            continue
+        replacement = replaced(context, site, key, near)
+        yield context.finding(
+            RULE,
+            f"`{key}` is no setting of TensorRT-LLM that is known, `{near}` is: an unknown one ends the start",
+            word_span(context, site, key) or site,
+            path=site.path,
+            help=f"did you mean `{near}`?",
+            touches=use.runs,
+            fix=Fix(f"write `{near}`", (replacement,), safe=False) if replacement is not None else None,
+            structure=value.key,
+            subject=key,
+            level=Level.WARNING,
+        )

@@ -20,11 +20,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from reviewbot.bench.model import Value
+from reviewbot.documents.positions import Site
 from reviewbot.engine.context import Context
-from reviewbot.engine.model import Finding, Level, Rule
-from reviewbot.engine.recipes import Use, own, uses
+from reviewbot.engine.model import Finding, Level, Related, Rule
+from reviewbot.engine.recipes import Use, brought, own, uses
+from reviewbot.runs.model import Run
 
 RULE = Rule("unreleased-dependency", Level.NOTE, guess=True)
 
@@ -53,15 +56,38 @@ _OWNERS = frozenset(
 
 
 def check(context: Context) -> Iterator[Finding]:
+    said: list[tuple[Run | None, Any]] = list(context.gathered(RULE))
+    said += [(None, fact) for use in brought(context) for fact in _said(context, use)]
+    found: dict[str, list[tuple[Run | None, str, str, Site]]] = {}
+    for run, (key, message, help, place) in said:
+        site = Site(*place)
+        if site.path in context.changed if context.changed is not None else not key.startswith("dynamo."):
+            found.setdefault(message, []).append((run, key, help, site))
+    for message, places in found.items():
+        _, key, help, site = places[0]
+        yield context.finding(
+            RULE,
+            message,
+            site,
+            help=help,
+            touches=[run for run, *_ in places if run is not None],
+            related=[Related(other, "here too") for other in dict.fromkeys(place[3] for place in places) if other != site],
+            structure=key,
+            subject=message,
+        )
+
+
+def gather(context: Context) -> Iterator[object]:
+    """Key, message, help and place of each dependency of the recipe of one run."""
     for use in uses(context):
-        for key, value, message, help in _dependencies(use):
-            site = use.written(value)
-            if (
-                site is not None
-                and own(context, site)
-                and (site.path in context.changed if context.changed is not None else not key.startswith("dynamo."))
-            ):
-                yield context.finding(RULE, message, site, help=help, touches=use.runs, structure=key, subject=message)
+        yield from _said(context, use)
+
+
+def _said(context: Context, use: Use) -> Iterator[Any]:
+    for key, value, message, help in _dependencies(use):
+        site = use.written(value)
+        if site is not None and own(context, site):
+            yield [key, message, help, list(site)]
 
 
 def _dependencies(use: Use) -> Iterator[tuple[str, Value, str, str]]:

@@ -12,6 +12,7 @@ from reviewbot.catalog import extract, names
 from reviewbot.catalog.images import tells_release, window_of_image
 from reviewbot.catalog.names import Names, names_of, version_key
 from reviewbot.catalog.srt_slurm import collected, releases_of
+from reviewbot.catalog.trtllm import meant
 
 
 def test_releases_are_in_order():
@@ -229,3 +230,17 @@ def test_commits_are_collected_by_their_first_release():
     one, two, three = ("a" * 40, "b" * 40, "c" * 40)
     lines = [f"{three} (v1.0.10)", f"{two} (tags/v1.0.10~1)", f"{one} (tags/v1.0.9^0)", "d" * 40]
     assert collected(lines) == {"v1.0.9": "a" * 10, "v1.0.10": f"{'c' * 10} {'b' * 10}"}
+
+
+def test_a_setting_of_trtllm_that_looks_misspelt():
+    assert meant("max_batch_sizes") == "max_batch_size"
+    assert meant("max_batch_size") is None and meant("toy_private_config") is None
+
+
+def test_the_help_of_a_deprecated_flag_names_the_new_one(tmp_path: Path):
+    told = (
+        'p.add_argument("--old", help="[Deprecated] Use --new-way instead.")\n'
+        'p.add_argument("--gone", help="DEPRECATED: nothing.", deprecated=True)\n'
+    )
+    release = extract.read_release(wheel(tmp_path, "vllm-0.16.0", {**VLLM, "vllm/engine/arg_utils.py": told}))
+    assert release.renamed == {"--old": "--new-way", "--gone": ""}

@@ -26,7 +26,7 @@ _STUB = Path(__file__).with_name("stub.sh")
 @dataclass(frozen=True)
 class Call:
     """One call of a stub. ``recipe`` and ``cluster`` are the bytes of the file that ``srtctl apply`` was given and of ``srtslurm.yaml``
-    beside it."""
+    beside it; of an engine ``recipe`` holds the files that its words name."""
 
     argv: tuple[str, ...]
     cwd: str

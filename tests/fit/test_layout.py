@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import pytest
 
+from reviewbot.catalog.engines import canonical
 from reviewbot.fit.layout import Layout, layout_of, parse_version, split_of, stages
 from reviewbot.runs.model import Server, Setting
 
@@ -15,7 +16,7 @@ def _server(engine: str, environment: Mapping[str, str] = MappingProxyType({}), 
     def setting(value: str | None) -> Setting:
         return Setting((value,)) if value is not None else Setting((), unknown=True)
 
-    named = {name.replace("__", "."): setting(value) for name, value in flags.items()}
+    named = {canonical(engine, name.replace("__", ".")): setting(value) for name, value in flags.items()}
     return Server("agg", engine, named, {name: setting(value) for name, value in environment.items()}, None, None, None)
 
 

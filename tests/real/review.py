@@ -2,9 +2,9 @@
 
     python tests/real/review.py REPO COMMIT [--upstream OWNER/NAME=PATH] [--expect PATH:LINE]...
 
-The first run posts what is new in COMMIT against its parent, on a GitHub in memory that holds every request against GitHub's own description
-and its hunks against a plain ``git diff``. The second must post nothing. The third, over a commit with the parent's files, must call every
-comment fixed. ``--expect`` names lines that must have a comment. Ends with 1 where something of this does not hold.
+The first run posts what is new in COMMIT against its parent, on a GitHub in memory that holds every request against GitHub's own
+description and its hunks against a plain ``git diff``. The second must post nothing. The third, over a commit with the parent's files, must
+call every comment fixed. ``--expect`` names lines that must have a comment. Ends with 1 where something of this does not hold.
 """
 
 from __future__ import annotations

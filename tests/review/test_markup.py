@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +14,8 @@ from reviewbot.engine.model import Level, Related
 from reviewbot.review.diffmap import Anchor
 from reviewbot.review.items import Item
 from reviewbot.review.markup import Links, fence, is_plain, prose, span
-from reviewbot.review.render import MAX_BYTES, SummaryFacts, SummarySection, comment_body, size, summary_body
-from reviewbot.review.state import read_marker
+from reviewbot.review.render import MAX_BYTES, SummaryFacts, SummarySection, comment_body, duplicate_body, fixed_body, size, summary_body
+from reviewbot.review.state import OwnComment, read_marker
 from tests.review.kit import LINKS, commit, finding
 
 HOSTILE = [
@@ -106,6 +107,16 @@ def test_nothing_of_a_hostile_text_acts(text: str) -> None:
     assert acts(summary_body(facts, [], [], LINKS)) == []
 
 
+@pytest.mark.parametrize("text", [*HOSTILE, "\u202e" * 1990 + " @everyone", "@x " * 700, "`" * 1999, "\U000e0001" * 2000 + "@everyone"])
+def test_nothing_acts_once_a_comment_is_retired(text: str) -> None:
+    body = comment_body(hostile_item(text), commit("h"), LINKS)
+    comment = OwnComment(1, "a" * 32, commit("h"), "open", False, False, False, False, None, body)
+    for retired in (fixed_body(comment, commit("i"), LINKS), duplicate_body(comment, commit("i"))):
+        assert acts(retired) == [] and size(retired) <= MAX_BYTES
+        again = fixed_body(OwnComment(1, "a" * 32, "", "fixed", True, False, False, True, None, retired), commit("j"), LINKS)
+        assert acts(again) == [] and "~~~~" not in again.split("`")[0]
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from([*HOSTILE, "`", "``", "\\", "word", "a.b", "\n", " ", "-", "'", '"', ")"]), max_size=8).map("".join))
 def test_no_mixture_of_hostile_texts_acts(text: str) -> None:
@@ -137,6 +148,14 @@ def test_a_message_stays_readable(text: str, shown: str) -> None:
     assert prose(text) == shown or acts(f"{prose(text)}\n<!-- reviewbot:v1 fp={'a' * 32} state=open -->") == []
     if "``b" not in text:
         assert prose(text) == shown
+
+
+@pytest.mark.parametrize("text", ["`" * 1999, "` " * 1000, "a" * 2000, "'" * 2000, "0" * 1999 + "@", "(((." * 500, "a." * 999 + "`"])
+def test_no_text_takes_long(text: str) -> None:
+    started = time.process_time()
+    for _ in range(20):
+        prose(text)
+    assert time.process_time() - started < 2
 
 
 def test_a_fence_is_longer_than_what_it_holds() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from reviewbot.cli import main
@@ -45,6 +46,12 @@ def repository(demo: Path) -> Path:
     return demo
 
 
+def validate(name: str, data: Any) -> None:
+    schema = json.loads((ROOT / "schemas" / f"{name}.schema.json").read_text())
+    jsonschema_rs.meta.validate(schema)
+    jsonschema_rs.validator_for(schema).validate(data)
+
+
 def states(plan: Path) -> dict[str, int]:
     ledger = Ledger.open(paths_of(plan)[0])
     try:
@@ -65,15 +72,18 @@ def test_from_plan_to_report(repository: Path, tmp_path: Path, call: Any):
     plan = tmp_path / "plan.json"
     status, out, _ = call("-C", repository, "sweep", "plan", "--all", "--filter", "tp=1", "-o", plan, "--format", "json")
     summary = json.loads(out)
+    validate("sweep-summary", summary)
     assert status == 0 and len(summary["points"]) == 7 and summary["left_out"] == []
     status, _, err = call("-C", repository, "sweep", "run", plan, "--gpus", "2", "--jobs", "2")
     assert status == 0, err
     assert states(plan) == {"done": 7}
     status, out, _ = call("sweep", "status", plan, "--format", "json")
+    validate("sweep-status", json.loads(out))
     assert status == 0 and json.loads(out)["left"] == 0 and json.loads(out)["counts"]["done"] == 7
     status, out, _ = call("sweep", "logs", plan, KEY)
     assert status == 0 and "fixed done" in out and "attempt 1  running" in out
-    status, out, _ = call("sweep", "report", plan)
+    status, out, _ = call("sweep", "report", plan, "--compare", plan, "--format", "json")
+    validate("sweep-report", json.loads(out))
     assert status == 0
     rows = list(csv.DictReader((tmp_path / "plan.report" / "results.csv").read_text().splitlines()))
     by_key = {row["key"]: row for row in rows if row["shape"] != "eval"}
@@ -174,7 +184,7 @@ def test_points_with_errors_are_left_out(repository: Path, tmp_path: Path, call:
 def test_findings_come_before_the_first_job(repository: Path, tmp_path: Path, call: Any):
     edit(repository / "configs/nvidia-master.yaml", "  image: vllm", "  # reviewbot: ignore[no-such-rule]: a demonstration\n  image: vllm")
     git(repository, "commit", "-qam", "two")
-    status, out, _ = call("-C", repository, "check")
+    out = call("-C", repository, "check")[1]
     assert "[" in out, "the demo needs a finding here"
     plan = tmp_path / "plan.json"
     call("-C", repository, "sweep", "plan", KEY, "-o", plan)

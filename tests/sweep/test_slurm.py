@@ -205,7 +205,7 @@ def test_the_controller_is_away_for_a_while(cluster: Cluster, tmp_path: Path):
     pid = int((cluster.folder / "slurmctld.pid").read_text())
     with runner(path) as process:
         wait_for_row(path, "p0", "running")
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, signal.SIGTERM)
         try:
             _, errors = process.communicate(timeout=60)
         finally:

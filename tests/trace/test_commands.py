@@ -267,3 +267,16 @@ def test_wrappers_hand_on(shell: FakeShell) -> None:
 def test_unknown_options_have_unknown_results(shell: FakeShell, argv: tuple[str, ...]) -> None:
     done = shell.call(*argv, stdin="a\n")
     assert done.status is None and not is_known(done.stdout)
+
+
+@pytest.mark.parametrize(("words", "text", "expected"), [
+    (["-sd,"], "1\n2\n3\n", "1,2,3\n"), (["-sd,", "-"], "a\n\nb", "a,,b\n"), (["-s"], "a\nb\n", "a\tb\n"),
+    (["-s", "-d", ",;"], "a\nb\nc\nd\n", "a,b;c,d\n"),
+    (["-sd,"], "", "\n"), (["-sd", ","], "one\n", "one\n"),
+])
+def test_paste_of_one_input(shell: FakeShell, words: list[str], text: str, expected: str) -> None:
+    assert shell.call("paste", *words, stdin=text).stdout == expected
+
+
+def test_paste_of_columns() -> None:
+    assert FakeShell().call("paste", "-", "-", stdin="a\nb\nc\n").stdout == "a\tb\nc\t\n"

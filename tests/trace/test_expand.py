@@ -54,6 +54,15 @@ CASES = [
     'export A=1 B; B=2; bash -c \'echo $A-$B-$1\' name arg; X=5 bash -c \'echo $X\'; echo [$X]; sh -c "exit 4"; echo $?',
     'x=(a b); echo "${#x[0]}" "${x[@]^}" "${x[@]#a}"; y=("${x[@]}" "c d"); echo ${#y[@]} "${y[2]}"; echo "${y[@]: -1}"',
     'readonly R=1; echo $R; declare -i n=3+4; n+=1; echo $n; local_var() { declare g=1; declare -g h=2; }; local_var; echo ${g:-none} $h; unset h; echo ${h-gone}',
+    'trap "echo bad \\$?" ERR; false; f() { false; true; }; f; (false; true); g() { false; }; g; false || true; ! true; x=$(exit 3); echo $?',
+    'set -E; trap "echo bad" ERR; f() { false; true; }; f; (false; true); x=$(false; echo y); echo "$x"; trap - ERR; false; echo end',
+    'set -e; trap "echo first \\$?" ERR; trap "echo last" EXIT; if false; then :; fi; [[ a == b ]] || echo c; (exit 4)',
+    'set -e -o pipefail; trap "echo pipe; exit 9" ERR; false | true; echo never',
+    'shopt -s lastpipe; echo a | read -r x; echo "$x"; printf "1\n2\n" | while read -r l; do y+=$l; done; echo $y; shopt -u lastpipe; echo b | read -r x; echo $x',
+    'bash -s one "two words" <<< \'echo $# "$2"\'; bash -es x <<< \'false; echo never\'; echo $?',
+    'HOME=/root; echo A=~/x B=~:~/y c=a~ ~/z "D=~/x" e-f=~/x; X=~/q; echo $X',
+    'a=(1 2 3); IFS=+; echo "${a[*]}" "$*"; set -- x y; echo "$*"; echo "${a[*]:1}" "${#a[*]}"; unset IFS; echo "${a[*]}"',
+    'x=a.b.c; echo ${x%.*} ${x%%.*} ${x#*.} ${x##*.} ${x%[.]?} ${x/./-} ${x//./-} ${x/#a./} ${x/%.c/!} ${x#?.}; y="*a*"; echo "${y#\\*}" "${y%\\*}"',
     'pushd / >/dev/null; echo $PWD; popd >/dev/null; cd /; pwd; cd - >/dev/null; [[ $OLDPWD == / ]] && echo back',
 ]
 

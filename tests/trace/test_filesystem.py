@@ -199,3 +199,30 @@ def test_container_mount_is_seen_both_ways() -> None:
     files.write("/workspace/n", written("x", SITE))
     assert files.kind("/w/n") == "file"
     assert files.origin("/workspace/run.sh") == "run.sh"
+
+
+def test_a_checkout_keeps_untracked_files_and_changes_that_both_refs_have_alike() -> None:
+    old = MemoryTree({"same": "1\n", "other": "1\n", "gone": "1\n"})
+    new = MemoryTree({"same": "1\n", "other": "2\n"})
+    for force in (False, True):
+        files = VirtualFiles(MemoryTree({"r/x": "x\n", "r/same": "r\n"}), "/w")
+        files.mount("/w/c", old)
+        for name in ("own", "d/own", "same", "other", "gone"):
+            files.write(f"/w/c/{name}", written("mine\n", SITE))
+        files.make_directory("/w/c/empty")
+        files.copy_tree("/w/r", "/w/c/r")
+        files.checkout("/w/c", new, force)
+        texts = {name: files.read_text(f"/w/c/{name}") for name in ("own", "d/own", "same", "other", "gone", "r/x")}
+        known = {name: content.text if content else None for name, content in texts.items()}
+        assert known == {
+            "own": "mine\n", "d/own": "mine\n", "same": "1\n" if force else "mine\n", "other": "2\n", "gone": None, "r/x": "x\n",
+        }
+        assert files.kind("/w/c/empty") == "dir" and files.kind("/w/c/gone") == "missing"
+
+
+def test_links_are_known_as_such() -> None:
+    files = VirtualFiles(MemoryTree({"a": "1\n"}), "/w")
+    files.copy_file("/w/a", "/w/")
+    files.mark_link("/w/")
+    files.copy_file("/w/", "/w/c")
+    assert [files.is_link(path) for path in ("/w/a", "/w/", "/w/c", "/w/none")] == [False, True, False, False]

@@ -45,6 +45,49 @@ def test_guards_and_polls_leave_one_path(script: str) -> None:
     assert kinds(path, Assume)
 
 
+@pytest.mark.parametrize(("script", "assumption"), [
+    ("if maybe; then enter go.sh; else echo no; exit 1; fi", "true"),
+    ("if maybe; then x=1; echo no; [ -n \"$x\" ] && exit 1; else x=1; enter go.sh; fi", "false"),
+    ("f() { if maybe; then enter go.sh; else y=$(maybe); return 1; fi; }; f || exit 1", "true"),
+])
+def test_arm_that_enters_runs_its_script_once_beside_a_refusal(script: str, assumption: str) -> None:
+    text = "a=1\nprogram $a &\nif maybe; then b=2; else b=3; fi\nclient --b $b\n"
+    path = only(f"h=$(date)\n{script}", {"go.sh": text})
+    assert path.outcome == "script"
+    assert [effect.argv[0] for effect in kinds(path, Exec) if effect.argv[0] != "date"] == ["program", "client"]
+    assert len(kinds(path, Enter)) == 1
+    assert any(effect.text.endswith(f"taken for {assumption}") for effect in kinds(path, Assume))
+
+
+def test_arms_that_both_enter_make_two_paths() -> None:
+    found = trace("if maybe; then x=1; else x=2; fi\nif maybe $x; then enter one.sh; else enter two.sh; fi", {"one.sh": "p 1", "two.sh": "p 2"})
+    assert [(path.outcome, [effect.argv for effect in kinds(path, Exec)]) for path in found.paths] == [
+        ("script", [("p", "1")]), ("script", [("p", "2")]),
+    ]
+
+
+def test_case_by_table_is_case_by_pattern() -> None:
+    arms = "case $1 in a|b) echo 1;; c) echo 2;; a) echo 3;; [d]) echo 4;; e) echo 5;; *) echo 6;; esac"
+    script = f"f() {{ {arms}; }}; out=\nfor x in a b c d e f ''; do out+=$(f \"$x\"); done"
+    assert variable(only(script), "out") == "1124566"
+    fall = "case $1 in a) echo 1;& b) echo 2;;& c|a) echo 3;; esac"
+    assert variable(only(f"f() {{ {fall}; }}; out=$(f a; f b; f c)"), "out") == "1\n2\n3\n2\n3"
+
+
+def test_environment_behind_hidden_names() -> None:
+    path = only("f() { local A=2 B=3; p 1; }\ng() { local -x A=4; p 2; }\np 0; f; p 3; g; p 4; unset A; p 5", environment={"A": "1"})
+    seen = {effect.argv[1]: effect.environment["A"].value if "A" in effect.environment else None for effect in kinds(path, Exec)}
+    assert (seen["0"], seen["2"], seen["3"], seen["4"], seen["5"]) == ("1", "4", "1", "1", None)
+    assert all("B" not in effect.environment for effect in kinds(path, Exec))
+
+
+def test_bracket_is_a_command_and_no_pattern() -> None:
+    found = trace("cd /somewhere\n[ a = a ] && x=1\ny=[\necho $y > out", {"a": ""})
+    path, = found.paths
+    assert variable(path, "x") == "1"
+    assert "/" not in found.files_read
+
+
 def test_arms_are_joined() -> None:
     found = trace("before=1\nif maybe; then x=a; export y=1; else x=b; fi\n[[ -n $x ]] && z=1\n[[ $x == c ]] || w=1\ncase $x in a|b) v=1;; esac\n")
     path, = found.paths

@@ -37,6 +37,9 @@ UNKNOWN = [
     'a=(); for x in $(date); do a+=(1); done; v=${#a[@]}',
     'for x in $(date); do echo line >> f; done; v=$(cat f)',
     'v=$(for x in $(date); do echo line; done)',
+    'x=$(date); v=${x%%:*}',
+    'x=a/$(date); v=${x##*/}',
+    'x=$(date); v=${x//a/b}',
 ]
 KNOWN = [
     ('n=0; for x in $(date +%s) b; do n=$((n+1)); done; v=$n', "2"),
@@ -53,6 +56,10 @@ KNOWN = [
     ('sleep 1 & a=($! $(date +%s)); v=${#a[@]}', "2"),
     ('for x in $(date); do last=yes; done; v=$last', "yes"),
     ('v=$(echo $(date +%s) | wc -l)', "1"),
+    ('x=$(date).yaml; v=${x##*.}', "yaml"),
+    ('x=dir/$(date); v=${x%%/*}', "dir"),
+    ('j=$(date +%s); v=${j%,}; [[ $v == "$j" ]] && v=same', "same"),
+    ('j=$(date +%s); case $j in *[!0-9-]*) v=word ;; *) v=number ;; esac', "number"),
     ('f() { v=$#; }; y=$(date); f $(echo $y >/dev/null; echo one) two', "2"),
 ]
 

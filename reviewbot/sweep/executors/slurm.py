@@ -30,6 +30,7 @@ _ENDED = {
     "OUT_OF_MEMORY": "out-of-memory", "NODE_FAIL": "node-failure", "BOOT_FAIL": "node-failure", "PREEMPTED": "preempted",
 }  # fmt: skip
 
+_HELD = re.compile(r"launch.failed.requeued.held", re.IGNORECASE)  # nobody but an administrator lets such a job go on
 _OF_THE_SYSTEM = frozenset(
     {"JobLaunchFailure", "SystemFailure", "NodeDown", "NodeFail"}
 )  # why a job failed that its script cannot be blamed for
@@ -77,6 +78,8 @@ def seen_of(state: str, detail: str) -> Seen:
     if word in _ENDED:
         reason = "node-failure" if word == "FAILED" and detail in _OF_THE_SYSTEM else _ENDED[word]
         return Seen("ended", reason, f"Slurm: {word}" + (f" ({detail})" if detail else ""))
+    if word in _WAITING and _HELD.match(detail):
+        return Seen("ended", "node-failure", f"Slurm: {word} ({detail})")
     return Seen("running" if word in _RUNNING else "queued", "", "" if word in _RUNNING else detail)
 
 

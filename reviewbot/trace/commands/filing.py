@@ -190,6 +190,8 @@ def ln(invocation: Invocation) -> Outcome:
         return error(invocation, f"failed to create symbolic link '{link}': File exists")
     if files.kind(source) == "file":
         files.copy_file(source, where)
+        if "s" in found and isinstance(files, VirtualFiles):
+            files.mark_link(where)
     else:
         files.remove(where)
         files.alias(where, source)
@@ -463,6 +465,9 @@ class _Expression:
             letters = node[1].split(",")
             if one.kind == "unknown":
                 raise NotKnown
+            files = self.invocation.shell.files
+            if one.kind == "file" and isinstance(files, VirtualFiles) and files.is_link(one.path):
+                return "l" in letters
             return ("f" if one.kind == "file" else "d") in letters
         if kind == "-empty":
             if one.kind == "dir":

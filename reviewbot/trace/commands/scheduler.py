@@ -248,6 +248,7 @@ def salloc(invocation: Invocation) -> Outcome:
     name = found.get("job-name", "J") or ""
     nodes = found.get("nodes", "N") or ""
     _allocated(invocation, f"{name}\t{job}\t{nodes}\n")
+    shell.emit(Exec(invocation.argv, shell.environment(), shell.cwd, invocation.site, invocation.background, None))
     if "no-shell" not in found.found and found.rest:
         return shell.run(
             found.rest, invocation.site, environment={"SLURM_JOB_ID": job, "SLURM_JOBID": job}, background=invocation.background

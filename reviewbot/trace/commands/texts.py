@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 from functools import cmp_to_key
+from itertools import pairwise
 
 from reviewbot.trace.commands.support import (
     NotKnown,
@@ -486,7 +487,7 @@ def _depends_on_locale(lines: Sequence[str]) -> bool:
     """Whether locales may order the lines differently. All agree where two neighbours first differ in digits, in letters of one case, or
     in a digit and a letter, and where one is the beginning of the other."""
     ordered = sorted(set(lines))
-    for one, other in zip(ordered, ordered[1:], strict=False):
+    for one, other in pairwise(ordered):
         a, b = next(((a, b) for a, b in zip(one, other, strict=False) if a != b), ("0", "1"))
         if not ((a.isdigit() and b.isalnum()) or (a.islower() and b.islower()) or (a.isupper() and b.isupper())):
             return True

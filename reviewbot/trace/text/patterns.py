@@ -14,7 +14,7 @@ from typing import Union
 
 from reviewbot.trace.values import HOLE, Holes, is_known
 
-_CLASSES = {
+CLASSES = {
     "alpha": "a-zA-Z",
     "digit": "0-9",
     "alnum": "a-zA-Z0-9",
@@ -58,6 +58,33 @@ _ANY = _Char(f"[^{_HOLES}]")
 def escape(text: str) -> str:
     """``text`` as a pattern that matches just it (what a quoted piece of a pattern means)."""
     return re.sub(r"([*?\[\]\\!+@()|^\-])", r"\\\1", text)
+
+
+_MEANING = re.compile(r"[*?\[\]\\()]")
+
+
+@lru_cache(maxsize=4096)
+def plain(text: str) -> bool:
+    """Whether a text that stands unquoted as a pattern has nothing that could mean anything else than itself."""
+    return _MEANING.search(text) is None
+
+
+@lru_cache(maxsize=4096)
+def literal(pattern: str) -> str | None:
+    """The only text that a pattern matches, ``None`` where it has wildcards."""
+    out: list[str] = []
+    at = 0
+    while at < len(pattern):
+        c = pattern[at]
+        if c == "\\" and at + 1 < len(pattern):
+            at += 1
+            out.append(pattern[at])
+        elif c in "*?[" or (c in "+@!" and pattern.startswith("(", at + 1)):
+            return None
+        else:
+            out.append(c)
+        at += 1
+    return "".join(out)
 
 
 def unescape(pattern: str) -> str:
@@ -155,8 +182,8 @@ def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
         if c == "[" and pattern[i + 1 : i + 2] == ":":
             close = pattern.find(":]", i + 2)
             name = pattern[i + 2 : close] if close > 0 else ""
-            if name in _CLASSES:
-                items.append(_CLASSES[name])
+            if name in CLASSES:
+                items.append(CLASSES[name])
                 i = close + 2
                 continue
         if c == "\\" and i + 1 < len(pattern):
@@ -358,6 +385,10 @@ def matches(value: str, pattern: str, holes: Holes | None = None, *, extglob: bo
 
     ``holes`` tells which holes are numbers or not empty; without it each is any text.
     """
+    if not ignore_case and is_known(value) and is_known(pattern):
+        only = literal(pattern)
+        if only is not None:
+            return only == value
     if not _plain(pattern, extglob) and _awkward(_parse(pattern, extglob)):
         return None
     if is_known(pattern):
@@ -417,6 +448,25 @@ def remove_suffix(value: str, pattern: str, longest: bool, holes: Holes | None =
     return _remove(value, pattern, longest, False, holes, extglob)
 
 
+def trim(value: str, pattern: str, suffix: bool, longest: bool, holes: Holes | None = None) -> str | None:
+    """``${value#pattern}`` and its three relatives; ``None`` where the result depends on a hole."""
+    if is_known(value) and is_known(pattern):
+        only = literal(pattern)
+        if only is not None:
+            return (value.removesuffix(only) if suffix else value.removeprefix(only)) if only else value
+        if suffix and pattern[-1] == "*" and not pattern.endswith("\\*"):
+            text = literal(pattern[:-1])
+            if text:
+                at = value.find(text) if longest else value.rfind(text)
+                return value if at < 0 else value[:at]
+        if not suffix and pattern[0] == "*" and not pattern.startswith("*("):
+            text = literal(pattern[1:])
+            if text:
+                at = value.rfind(text) if longest else value.find(text)
+                return value if at < 0 else value[at + len(text) :]
+    return _remove(value, pattern, longest, not suffix, holes, True)
+
+
 def replace(
     value: str,
     pattern: str,
@@ -433,6 +483,14 @@ def replace(
     """
     if not pattern:
         return {"prefix": replacement + value, "suffix": value + replacement}.get(mode, value)
+    if is_known(value) and is_known(pattern) and not ignore_case:
+        only = literal(pattern)
+        if only is not None:
+            if mode in ("first", "all"):
+                return value.replace(only, replacement) if mode == "all" else value.replace(only, replacement, 1)
+            if mode == "prefix":
+                return replacement + value[len(only) :] if value.startswith(only) else value
+            return value[: len(value) - len(only)] + replacement if value.endswith(only) else value
     nodes = _parse(pattern, extglob)
     if not is_known(pattern) or _has_not(nodes):
         return None
