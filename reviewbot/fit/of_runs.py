@@ -3,13 +3,14 @@ the image, everything else by flags."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from reviewbot.catalog.gpus import Gpu, find_gpu
-from reviewbot.catalog.images import tells_release, window_of_image
+from reviewbot.catalog.images import window_of_image
 from reviewbot.catalog.models import Checkpoint, Model, find_model
 from reviewbot.catalog.names import names_of
 from reviewbot.fit.layout import ENGINES, Layout, Version, layout_of, parse_version
@@ -164,10 +165,12 @@ def _versions(engine: str, image: str | None) -> tuple[Version | None, Version |
         return None, None
     names = names_of(engine)
     window = window_of_image(image, engine)
+    tag = tag_of(image) or ""
+    # a build of a day may hold what came after the release that it names; a runtime's tag is its own release
+    plain = re.match(r"v?\d+\.\d+\.\d+", tag) and not re.search(r"-\d{8}", tag) and not any(one in image for one in _RUNTIMES)
+    if plain and (window is not None or engine == "atom"):
+        version = parse_version(tag)
+        return version, version
     if window is not None and names is not None:
         return parse_version(names.versions[window.first]), parse_version(names.versions[window.last])
-    tag = tag_of(image)
-    if tag is None or any(one in image for one in _RUNTIMES) or (names is None and engine != "atom"):
-        return None, None
-    version = parse_version(tag) if tells_release(image, engine) or tag.lstrip("v")[:1].isdigit() else None
-    return version, version
+    return None, None
