@@ -70,4 +70,5 @@ def _smallest(report: Report, node: int) -> Advice:
     layout = report.layout
     weights = f"{report.weights_gib:.1f} GiB of weights a GPU" if report.weights_gib is not None else "weights not known"
     where = f"{report.gpus} GPU{'s' if report.gpus > 1 else ''}, {nodes} node{'s' if nodes > 1 else ''} of {node}"
-    return Advice(layout, nodes, f"smallest that {'fits' if report.verdict == 'fits' else 'may fit'}: {described(layout)} on {where}: {weights}")
+    does = "fits" if report.verdict == "fits" else "may fit"
+    return Advice(layout, nodes, f"smallest that {does}: {described(layout)} on {where}: {weights}")

@@ -30,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``reviewbot fit``. Sizes are in the engine's own notation; ``--ep`` above 1 turns expert parallelism on."""
     parser.add_argument(
         "names", nargs="*", metavar="MODEL | KEY",
-        help="with --gpu and --engine: a model's name, alias, Hugging Face id, or file (.json); without: config keys or ids of points of the "
-        "repository, * matches any text (default: all)",
+        help="with --gpu and --engine: a model's name, alias, Hugging Face id, or file (.json); without: config keys or ids of points of "
+        "the repository, * matches any text (default: all)",
     )  # fmt: skip
-    parser.add_argument("--all", action="store_true", dest="every", help="of a repository: one line for each run and role, not for each layout")
+    parser.add_argument("--all", action="store_true", dest="every", help="of a repository: one line for each run and role, not each layout")
     parser.add_argument("--gpu", help=f"one of {', '.join(all_gpus())}, or another with --gpu-memory-gib")
     parser.add_argument("--gpu-memory-gib", type=float, help="usable memory of the GPU in GiB (2**30 bytes), where it is not a known one")
     parser.add_argument("--engine", help=f"one of {', '.join(ENGINES)}")
@@ -232,7 +232,8 @@ def of_repository(args: argparse.Namespace) -> bool:
     """Whether the arguments of ``fit`` ask about the runs of a repository. Raises ``UsageError`` where they mix both questions."""
     if args.gpu is not None or args.engine is not None:
         return False
-    given = [f"--{name.replace('_', '-')}" for name in ("tp", "pp", "dp", "ep", "precision", "engine_version", "max_gpus") if getattr(args, name)]
+    names = ("tp", "pp", "dp", "ep", "precision", "engine_version", "max_gpus")
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name)]
     if given:
         raise UsageError(f"{given[0]} goes with a MODEL, --gpu and --engine")
     return True

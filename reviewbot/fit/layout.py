@@ -60,6 +60,7 @@ class Layout:
     partition: tuple[int, ...] | None = None  # layers of each pipeline stage
     absorbed: bool = True
     language_only: bool = False  # the vision tower is not loaded
+    eager: bool = False  # no graphs are captured
     unknown: frozenset[str] = frozenset()  # fields that are set to something that is not known
 
 
@@ -249,6 +250,7 @@ def layout_of(
         concurrency=concurrency,
         partition=_stated(partition),
         language_only=bool(switch(flags, "language-model-only")),
+        eager=bool(switch(flags, "enforce-eager")),
         unknown=frozenset(_unreadable(server, fraction_of_memory)),
     )
 

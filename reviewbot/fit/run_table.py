@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reviewbot.fit.advice import advise
-from reviewbot.fit.of_runs import answer, question_of
+from reviewbot.fit.of_runs import answer, questions
 from reviewbot.fit.verdict import VERDICTS, Report, report_data
 from reviewbot.runs.model import Run, Server
 
@@ -37,8 +37,7 @@ def rows_of(runs: Iterable[Run]) -> list[Row]:
     """A row for every server of the runs. A run without servers that are known has none."""
     rows = []
     for run in runs:
-        for server in run.servers:
-            asked = question_of(run, server)
+        for server, asked in questions(run):
             if isinstance(asked, str):
                 rows.append(Row(run, server, None, asked))
             else:
@@ -82,7 +81,18 @@ def runs_data(rows: Sequence[Row]) -> dict[str, Any]:
 def _row_data(row: Row, layout: int | None) -> dict[str, Any]:
     report = row.report
     data = report_data(replace(report, parts=(), cost=None)) if report is not None else {}
-    names = ("model", "precision", "gpu", "engine_version", "weights_gib", "kv_bytes_per_token", "overhead_gib", "budget_gib", "kv_tokens", "requests")
+    names = (
+        "model",
+        "precision",
+        "gpu",
+        "engine_version",
+        "weights_gib",
+        "kv_bytes_per_token",
+        "overhead_gib",
+        "budget_gib",
+        "kv_tokens",
+        "requests",
+    )
     return {
         "key": row.run.key,
         "point": row.run.point.id,
@@ -105,6 +115,8 @@ def _layout_data(group: Group) -> dict[str, Any]:
     data["advice"] = {
         "text": advice.text,
         "nodes": advice.nodes,
-        "layout": None if sizes is None else {"tp": sizes.tp, "pp": sizes.pp, "dp": sizes.dp, "ep": sizes.ep, "dp_attention": sizes.dp_attention},
+        "layout": None
+        if sizes is None
+        else {"tp": sizes.tp, "pp": sizes.pp, "dp": sizes.dp, "ep": sizes.ep, "dp_attention": sizes.dp_attention},
     }
     return data

@@ -62,9 +62,10 @@ def _finding(context: Context, run: Run, server: Server, report: Report, group: 
     names, field = _WRITTEN.get(first.of, ((first.of, _TP), ""))
     shared = [one for one in first.valid if all(one in other.valid for other in group)]
     valid = " or ".join(map(str, shared))
+    broken = "; ".join(one.message for one in group)
     return context.finding(
         RULE,
-        f"{server.role}: {first.engine} refuses {report.model.name} at {described(report.layout)}: {'; '.join(one.message for one in group)}",
+        f"{server.role}: {first.engine} refuses {report.model.name} at {described(report.layout)}: {broken}",
         server_site(context, run, server, names, field),
         help=f"{f'make {first.of} {valid}' if valid else 'take another layout'}; see {', '.join(one.source for one in group)}",
         touches=[run],

@@ -66,7 +66,11 @@ def _help(report: Report) -> str:
     engine = report.layout.engine
     if report.cause == "budget":
         least = report.least_fraction
-        return f"write `{utilization_flag(engine)}` of {least:g} at least, or spread the weights further" if least else "spread the weights further"
+        return (
+            f"write `{utilization_flag(engine)}` of {least:g} at least, or spread the weights further"
+            if least
+            else "spread the weights further"
+        )
     if report.cause == "context":
         return f"lower `{max_model_len_flag(engine)}`, or spread the weights further"
     return f"spread the weights further, or lower `{step_tokens_flag(engine)}`, which activations grow with"
