@@ -59,8 +59,10 @@ class Session:
         jobs: int,
         cache: bool,
         progress: Callable[[str, int, int], None],
+        pull_request: int | None = None,
     ) -> None:
         self.root = root
+        self._pull_request = pull_request
         self._parts = parts
         self._trees: dict[str | None, Tree] = {}
         self._contexts: dict[str | None, Context] = {}
@@ -102,6 +104,7 @@ class Session:
                 lambda bench: self._parts.build_runs(bench, options),
                 changed,
                 self.context(base) if base is not None else None,
+                self._pull_request,
             )
             self._contexts[revision].checks = self._checks(options)
         return self._contexts[revision]
