@@ -358,8 +358,13 @@ def _kind(c: str, holes: Holes | None) -> _Kind:
 
 def _run(value: str, pattern: str, extglob: bool, ignore_case: bool, holes: Holes | None) -> bool | None:
     """``matches`` for a value with holes, of which only their kinds count, and where they stand."""
+    return _run_kinds(value, pattern, extglob, ignore_case, {c: _kind(c, holes) for c in dict.fromkeys(HOLE.findall(value))})
+
+
+def _run_kinds(value: str, pattern: str, extglob: bool, ignore_case: bool, of: dict[str, _Kind]) -> bool | None:
+    """As ``_run``; holes of one kind have one name, so that the answer is found again for others."""
     kinds: dict[_Kind, str] = {}
-    names = {ord(c): kinds.setdefault(_kind(c, holes), chr(FIRST_HOLE + len(kinds))) for c in dict.fromkeys(HOLE.findall(value))}
+    names = {ord(c): kinds.setdefault(kind, chr(FIRST_HOLE + len(kinds))) for c, kind in of.items()}
     return _answer(value.translate(names), pattern, extglob, ignore_case, tuple((c, kind) for kind, c in kinds.items()))
 
 
@@ -436,7 +441,7 @@ def _remove(value: str, pattern: str, longest: bool, prefix: bool, holes: Holes 
             kinds: dict[str, _Kind] = {c: _kind(c, holes) for c in set(HOLE.findall(piece))}
             cut = value[at]
             kinds[cut] = (kinds[cut][0], True)
-            if _run(piece, pattern, extglob, False, kinds) is not False:
+            if _run_kinds(piece, pattern, extglob, False, kinds) is not False:
                 return None
             continue
         answer = matches(value[:at] if prefix else value[at:], pattern, None if known else holes, extglob=extglob)
