@@ -7,6 +7,7 @@ read it, and a base revision costs what differs from the head.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import pickle
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +46,8 @@ _LITTLE = 4  # pieces that are not worth a process
 _SETS = 6  # sets of files that a job is known to have read, at most
 
 Progress = Callable[[str, int, int], None]
-Packed = list[Any]
+Unpacked = tuple[dict[str, Any], dict[str, list[Finding]], dict[str, list[Any]]]  # fields of a run, findings and facts by rule
+DocumentUnpacked = tuple[dict[str, list[Finding]], list[Problem], dict[str, list[Any]]]
 
 
 class Collector(Protocol):
@@ -157,11 +159,11 @@ class _Check:
         for (kind, items), answer in zip(pieces, answers, strict=True):
             for item, (body, sound, files) in zip(items, pickle.loads(answer), strict=True):
                 if kind == "jobs":
-                    jobs[item] = body
+                    jobs[item] = self._unpacked(body, item)
                     if sound:
                         self._keep_job(keep, job_keys[item], body, files)
                 else:
-                    documents[item] = body
+                    documents[item] = _unpacked_document(body)
                     if sound and item in document_keys:
                         keep[document_keys[item]] = body
         self._kept.put(keep)
@@ -170,7 +172,7 @@ class _Check:
 
     # --- what was known before
 
-    def _known_jobs(self) -> tuple[dict[int, bytes], list[str]]:
+    def _known_jobs(self) -> tuple[dict[int, Unpacked], list[str]]:
         keys = [_job_key(job, self._run_salt) for job in self._jobs]
         sets = self._kept.get(f"r{key}" for key in keys)
         names = {key[1:]: self._texts(value) for key, value in sets.items()}
@@ -178,20 +180,16 @@ class _Check:
         digests = {name[1:]: self._files.digest(self._texts(value)) for name, value in files.items()}
         wanted = {n: [f"e{key_of(key, digests[name])}" for name in names.get(key, ()) if name in digests] for n, key in enumerate(keys)}
         entries = self._kept.get(entry for some in wanted.values() for entry in some)
-        known = {}
+        known: dict[int, Unpacked] = {}
         for n, some in wanted.items():
             for entry in some:
-                if entry in entries and self._fits(entries[entry], n):
-                    known[n] = entries[entry]
-                    break
+                if entry in entries:
+                    try:
+                        known[n] = self._unpacked(entries[entry], n)
+                        break
+                    except Exception:  # of another shape than it should be
+                        continue
         return known, keys
-
-    def _fits(self, body: bytes, n: int) -> bool:
-        try:
-            self._unpacked(body, n)
-        except Exception:  # of another shape than it should be
-            return False
-        return True
 
     def _texts(self, value: bytes) -> list[str]:
         try:
@@ -206,7 +204,7 @@ class _Check:
         keep[f"r{key}"] = to_bytes([name, *(other for other in before if other != name)][:_SETS])
         keep[f"e{key_of(key, self._files.digest(files))}"] = body
 
-    def _known_documents(self, paths: Mapping[str, frozenset[str]]) -> tuple[dict[str, bytes], dict[str, str]]:
+    def _known_documents(self, paths: Mapping[str, frozenset[str]]) -> tuple[dict[str, DocumentUnpacked], dict[str, str]]:
         keys = {}
         for path, kinds in paths.items():
             try:
@@ -215,12 +213,11 @@ class _Check:
                 continue
             keys[path] = f"d{key_of(self._document_salt, path, sorted(kinds), digest)}"
         entries = self._kept.get(keys.values())
-        known = {path: entries[key] for path, key in keys.items() if key in entries}
-        for path, body in list(known.items()):
-            try:
-                _unpacked_document(body)
-            except Exception:
-                del known[path]
+        known: dict[str, DocumentUnpacked] = {}
+        for path, key in keys.items():
+            if key in entries:
+                with contextlib.suppress(Exception):  # of another shape than it should be
+                    known[path] = _unpacked_document(entries[key])
         return known, keys
 
     # --- what is made, in whatever process
@@ -256,16 +253,18 @@ class _Check:
 
     # --- the whole
 
-    def _unpacked(self, body: bytes, n: int) -> tuple[dict[str, Any], dict[str, list[Finding]], dict[str, list[Any]]]:
+    def _unpacked(self, body: bytes, n: int) -> Unpacked:
         run, findings, facts = from_bytes(body)
         return unpack_run(run), unpack_findings(findings, self._jobs[n].point, self._context.line_span), dict(facts)
 
-    def _finish(self, found: Found, jobs: Mapping[int, bytes], documents: Mapping[str, bytes], paths: Mapping[str, frozenset[str]]) -> None:
+    def _finish(
+        self, found: Found, jobs: Mapping[int, Unpacked], documents: Mapping[str, DocumentUnpacked], paths: Mapping[str, frozenset[str]]
+    ) -> None:
         runs: list[Run] = []
         gathered: dict[str, list[tuple[Run, Any]]] = {}
         if self._collector is not None:
             for n, job in enumerate(self._jobs):
-                fields, findings, facts = self._unpacked(jobs[n], n)
+                fields, findings, facts = jobs[n]
                 runs.append(LazyRun(job, fields, partial(self._collector.run, job)))
                 found.add(findings)
                 for rule, some in facts.items():
@@ -274,7 +273,7 @@ class _Check:
             self._context.set_gathered(gathered)
         surveyed: dict[str, list[tuple[str, Any]]] = {}
         for path in paths:
-            findings, problems, facts = _unpacked_document(documents[path])
+            findings, problems, facts = documents[path]
             found.add(findings)
             for rule, some in facts.items():
                 surveyed.setdefault(rule, []).extend((path, fact) for fact in some)
@@ -282,7 +281,7 @@ class _Check:
         self._context.set_surveyed(surveyed)
 
 
-def _unpacked_document(body: bytes) -> tuple[dict[str, list[Finding]], list[Problem], dict[str, list[Any]]]:
+def _unpacked_document(body: bytes) -> DocumentUnpacked:
     findings, problems, facts = from_bytes(body)
     return unpack_findings(findings), unpack_problems(problems), dict(facts)
 
@@ -296,6 +295,6 @@ def _job_key(job: Job, salt: str) -> str:
     point = job.point
     said = (
         salt, point.id, point.key, point.row, point.multinode, point.scenario, point.master, sorted(point.sites), job.runner, job.node,
-        job.launcher, job.site, job.script, sorted(job.environment.items()), sorted(job.unknown), job.eval_only,
+        job.launcher, job.site, job.script, list(job.environment.items()), sorted(job.unknown), job.eval_only,
     )  # fmt: skip
     return hashlib.blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
