@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reviewbot.progress import Progress
     from reviewbot.report.common import Report
     from reviewbot.review.render import SummarySection
+    from reviewbot.runs.model import Run
     from reviewbot.tree import Tree
 
 OK, FOUND, USAGE, INCOMPLETE = 0, 1, 2, 3
@@ -275,7 +276,7 @@ def _review(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> 
         if arguments.baseline is not None:
             result = _hidden(result, _baseline_at(session, settings, arguments.baseline))
         progress.clear()
-        sections = _impact_section(session, base, head, any(one.status == "new" for one in result.findings), arguments.debug)
+        sections = _sections(session, base, head, any(one.status == "new" for one in result.findings), arguments.debug)
         lines = session.context(head).lines
         return command.Checked(
             result.findings, result.incomplete, result.ignored, known, session.settings.fail_on, lines, read_at(head), sections=sections
@@ -298,7 +299,7 @@ def _review(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> 
         raise UsageError(str(error)) from None
 
 
-def _impact_section(session: Session, base: str, head: str, said: bool, debug: bool) -> tuple[SummarySection, ...]:
+def _sections(session: Session, base: str, head: str, said: bool, debug: bool) -> tuple[SummarySection, ...]:
     """What the summary says about the points that a change touches; nothing where none is and there is nothing else to say."""
     from reviewbot.change.command import impact_report
     from reviewbot.change.sides import Sides
@@ -313,7 +314,23 @@ def _impact_section(session: Session, base: str, head: str, said: bool, debug: b
         return (SummarySection("Impact", f"It cannot be told which points change: {type(error).__name__}."),)
     if not said and report.impact.empty:
         return ()
-    return (SummarySection("Impact", summary_markdown(report)),)
+    impact = SummarySection("Impact", summary_markdown(report))
+    touched = {point.id for point in report.impact.touched()}
+    fit = _fit_section([run for run in session.context(head).runs if run.point.id in touched], debug)
+    return (impact, fit) if fit is not None else (impact,)
+
+
+def _fit_section(runs: Sequence[Run], debug: bool) -> SummarySection | None:
+    """What the summary says about the memory of the points that a change touches."""
+    from reviewbot.review.fit_section import TITLE, fit_section
+    from reviewbot.review.render import SummarySection
+
+    try:
+        return fit_section(runs)
+    except Exception as error:  # findings are told all the same
+        if debug:
+            raise
+        return SummarySection(TITLE, f"It cannot be told: {type(error).__name__}.")
 
 
 def _init(arguments: argparse.Namespace) -> int:

@@ -190,3 +190,27 @@ def test_add_of_something_else(tmp_path: Path, text: str) -> None:
     code, _, err = _model("add", str(source))
     assert code == 2
     assert "reviewbot model:" in err
+
+
+def test_a_repository(capsys: pytest.CaptureFixture[str]) -> None:
+    from reviewbot.cli import main
+
+    repository = str(Path(__file__).parents[2] / "fixtures" / "rules" / "does-not-fit" / "kimi-k3-on-one-node" / "repo")
+    schema = json.loads((Path(__file__).parents[2] / "schemas" / "fit-runs-report.schema.json").read_text(encoding="utf-8"))
+    common = ["-C", repository, "fit", "--no-cache", "--jobs", "1"]
+    assert main([*common, "--format", "json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    jsonschema.validate(data, schema)
+    assert [(one["verdict"], one["layout"]) for one in data["runs"]] == [("does-not-fit", 0)] * 2
+    assert (data["layouts"][0]["advice"]["layout"]["tp"], data["layouts"][0]["advice"]["layout"]["pp"]) == (8, 2)
+    assert data["summary"] == {"fits": 0, "tight": 0, "does-not-fit": 2, "cannot-tell": 0}
+    assert main(common) == 1
+    text = capsys.readouterr().out
+    assert "TP 8 x PP 2 on 16 GPUs, 2 nodes of 8" in text
+    assert text.splitlines()[-1] == "2 servers of 2 points, 1 distinct layout: 2 does-not-fit"
+    assert main([*common, "*conc4]", "--all"]) == 1
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert main([*common, "kimi-k3"]) == 2
+    assert "--gpu" in capsys.readouterr().err
+    assert main([*common, "--tp", "8"]) == 2
+    assert main(["fit", "kimi-k3", "--gpu", "b200"]) == 2
