@@ -184,7 +184,10 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
             return _fit(arguments, parts, progress)
         if arguments.command in _READING_VERBS:
             return _change(arguments, parts, progress)
-        return _check(arguments, parts, progress)
+        from reviewbot.engine.workers import calm
+
+        with calm():
+            return _check(arguments, parts, progress)
     except PartsError as error:
         raise UsageError(str(error)) from None
     finally:
@@ -237,7 +240,7 @@ def _compared(
     if base is None:
         return _findings(session, head, chosen, known, arguments, progress)
     changed, renames = session.changes(base, head)
-    result = _findings(session, head, chosen, known, arguments, progress, changed=changed)
+    result = _findings(session, head, chosen, known, arguments, progress, changed=changed, base=base)
     before = _findings(session, base, chosen, known, arguments, progress, renames=renames)
     return against(result, before.findings)
 
@@ -307,7 +310,7 @@ def _sections(session: Session, base: str, head: str, said: bool, debug: bool) -
     from reviewbot.review.render import SummarySection
 
     try:
-        report = impact_report(Sides(session, base, head))
+        report = impact_report(Sides(session, base, head), processes=os.cpu_count() or 1)
     except Exception as error:  # findings are told all the same
         if debug:
             raise
@@ -363,11 +366,12 @@ def _findings(
     progress: Progress,
     *,
     changed: frozenset[str] | None = None,
+    base: str | None = None,
     renames: dict[str, str] | None = None,
 ) -> Result:
     from reviewbot.engine.run import check
 
-    context = session.context(revision, changed, arguments.base if changed is not None else None)
+    context = session.context(revision, changed, base)
     return check(context, chosen, known, renames=renames, debug=arguments.debug, progress=progress)
 
 
@@ -486,6 +490,7 @@ def _session(
         session = Session(
             parts, root, settings_revision=arguments.head if revision is None else revision, upstreams=_upstreams(arguments.upstream),
             jobs=arguments.jobs or os.cpu_count() or 1, cache=not arguments.no_cache, progress=progress,
+            pull_request=_pull_request(arguments),
         )  # fmt: skip
         for name in session.settings.levels if known is not None else ():
             if known is not None and name not in known:
@@ -499,6 +504,16 @@ def _session(
     except SettingsError as error:
         raise UsageError(str(error)) from None
     return session
+
+
+def _pull_request(arguments: argparse.Namespace) -> int | None:
+    """The pull request that is checked, where the command line, or the runner in a job of one, says it."""
+    given = getattr(arguments, "pr", None)
+    if isinstance(given, int):
+        return given
+    kind, _, rest = os.environ.get("GITHUB_REF", "").removeprefix("refs/").partition("/")
+    number = rest.partition("/")[0]
+    return int(number) if kind == "pull" and number.isascii() and number.isdigit() and len(number) < 10 else None
 
 
 def _root(arguments: argparse.Namespace) -> Path:

@@ -57,3 +57,8 @@ def server_site(context: Context, run: Run, server: Server, names: Iterable[str]
             assert site is not None
             return site
     return field_site(run.point, *of_role)
+
+
+def is_retired(path: str) -> bool:
+    """Whether a file stands in a folder of what is no longer run."""
+    return "/deprecated/" in f"/{path}"
