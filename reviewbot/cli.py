@@ -439,6 +439,7 @@ def _fit_of_repository(arguments: argparse.Namespace) -> bool:
 
 
 def _fit(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from reviewbot.catalog.models import ModelError
     from reviewbot.change.sides import ChangeError, chosen, runs_of
     from reviewbot.fit.run_table import rows_of
     from reviewbot.report.fit import render_json, render_text
@@ -452,7 +453,10 @@ def _fit(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int
         except ChangeError as error:
             raise UsageError(f"{error} (a model needs --gpu and --engine)") from None
         vars(context)["bench"] = bench.narrowed(point for point in bench.points if {point.key, point.id} & wanted)
-    rows = rows_of(runs_of(context))
+    try:
+        rows = rows_of(runs_of(context), tuple(Path(one) for one in arguments.models))
+    except ModelError as error:
+        raise UsageError(str(error)) from None
     progress.clear()
     _write(render_json(rows) if arguments.format == "json" else render_text(rows, every=arguments.every, colour=_colour()))
     return FOUND if any(row.report is not None and row.report.verdict == "does-not-fit" for row in rows) else OK
