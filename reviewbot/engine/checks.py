@@ -19,7 +19,7 @@ from reviewbot.documents.positions import Problem
 from reviewbot.engine.context import Context
 from reviewbot.engine.kept import Kept, key_of, program_digest
 from reviewbot.engine.model import Finding
-from reviewbot.engine.narrow import KINDS, NarrowContext, OneDocument, facts_of, findings_of
+from reviewbot.engine.narrow import NarrowContext, OneDocument, facts_of, findings_of, kinds_of_paths
 from reviewbot.engine.packed import (
     from_bytes,
     outside_paths,
@@ -90,11 +90,12 @@ class Checks:
         problems: bool,
         debug: bool,
         gatherers: Sequence[RuleModule] = (),
+        surveyors: Sequence[RuleModule] = (),
     ) -> Found:
         """What the rules find, in the order of runs and documents. ``run_rules`` is ``None`` where no rule needs runs; otherwise the runs
         of ``context`` are there afterwards. ``problems``: also those of all documents. Raises what the reading of runs raises."""
         collector = self._collector(context) if run_rules is not None else None
-        one = _Check(context, collector, run_rules or (), document_rules, problems, debug, self._kept, self._progress, gatherers)
+        one = _Check(context, collector, run_rules or (), document_rules, problems, debug, self._kept, self._progress, gatherers, surveyors)
         found = one.found(self._processes)
         self._kept.save()
         return found
@@ -112,8 +113,10 @@ class _Check:
         kept: Kept,
         progress: Progress,
         gatherers: Sequence[RuleModule],
+        surveyors: Sequence[RuleModule],
     ) -> None:
         self._gatherers = gatherers
+        self._surveyors = surveyors
         self._context = context
         self._collector = collector
         self._run_rules = run_rules
@@ -124,14 +127,14 @@ class _Check:
         self._progress = progress
         self._files = FileKeys(context.tree)
         program = (program_digest(), repr(context.settings))
-        self._document_salt = key_of(*program, problems, [module.name for module in document_rules])
-        self._run_salt = key_of(*program, collector.identity if collector else "", *([module.name for module in some] for some in (run_rules, gatherers)))
+        self._document_salt = key_of(*program, problems, _names(document_rules), _names(surveyors))
+        self._run_salt = key_of(*program, collector.identity if collector else "", _names(run_rules), _names(gatherers))
         self._jobs: tuple[Job, ...] = tuple(context.bench.jobs()) if collector is not None else ()
 
     def found(self, processes: int) -> Found:
         found = Found()
         jobs, job_keys = self._known_jobs()
-        paths = self._paths() if self._document_rules or self._problems else {}
+        paths = kinds_of_paths(self._context.documents) if self._document_rules or self._surveyors or self._problems else {}
         documents, document_keys = self._known_documents(paths)
         missing = [n for n in range(len(self._jobs)) if n not in jobs]
         missing.sort(key=lambda n: (self._jobs[n].launcher, self._jobs[n].site, n))  # neighbours share parsed scripts and recipes
@@ -243,20 +246,15 @@ class _Check:
         documents: Any = self._context.documents
         narrow = NarrowContext(self._context, documents=OneDocument(documents, path, kinds))
         findings, sound = findings_of(self._document_rules, narrow, self._debug)
+        facts, crashes = facts_of(self._surveyors, narrow, self._debug)
+        findings.update(crashes)
         if self._problems and "yaml" in kinds:
             documents.yaml(path)
         if self._problems and "shell" in kinds:
             documents.shell(path)
-        return to_bytes([pack_findings(findings), pack_problems(documents.problems_of(path))]), sound, []
+        return to_bytes([pack_findings(findings), pack_problems(documents.problems_of(path)), facts]), sound and not crashes, []
 
     # --- the whole
-
-    def _paths(self) -> dict[str, frozenset[str]]:
-        kinds: dict[str, set[str]] = {}
-        for kind in KINDS:
-            for path in self._context.documents.paths(kind):
-                kinds.setdefault(path, set()).add(kind)
-        return {path: frozenset(kinds[path]) for path in sorted(kinds)}
 
     def _unpacked(self, body: bytes, n: int) -> tuple[dict[str, Any], dict[str, list[Finding]], dict[str, list[Any]]]:
         run, findings, facts = from_bytes(body)
@@ -274,15 +272,23 @@ class _Check:
                     gathered.setdefault(rule, []).extend((runs[-1], fact) for fact in some)
             self._context.set_runs(tuple(runs))
             self._context.set_gathered(gathered)
+        surveyed: dict[str, list[tuple[str, Any]]] = {}
         for path in paths:
-            findings, problems = _unpacked_document(documents[path])
+            findings, problems, facts = _unpacked_document(documents[path])
             found.add(findings)
+            for rule, some in facts.items():
+                surveyed.setdefault(rule, []).extend((path, fact) for fact in some)
             found.problems.extend((path, problem) for problem in problems)
+        self._context.set_surveyed(surveyed)
 
 
-def _unpacked_document(body: bytes) -> tuple[dict[str, list[Finding]], list[Problem]]:
-    findings, problems = from_bytes(body)
-    return unpack_findings(findings), unpack_problems(problems)
+def _unpacked_document(body: bytes) -> tuple[dict[str, list[Finding]], list[Problem], dict[str, list[Any]]]:
+    findings, problems, facts = from_bytes(body)
+    return unpack_findings(findings), unpack_problems(problems), dict(facts)
+
+
+def _names(modules: Sequence[RuleModule]) -> list[str]:
+    return [module.name for module in modules]
 
 
 def _job_key(job: Job, salt: str) -> str:
