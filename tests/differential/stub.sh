@@ -103,6 +103,7 @@ case $name in
       for word in "${@:3}"; do
         program=${word##*/}
         program=${program%%[!A-Za-z0-9_-]*}
+        if [[ $program == huggingface_hub ]]; then program=hf; fi
         if [[ -n $program && -d ${bin%/*} ]]; then /usr/bin/ln -sf /stubs/stub "${bin%/*}/$program"; fi
       done
     fi
