@@ -28,7 +28,7 @@ def test_pages_of_gone_rules_are_removed(tmp_path: Path):
     assert (tmp_path / "rules" / "README.md").exists()
 
 
-@pytest.mark.parametrize("name", ["check-report", "trace-report", "review-report", "review-artifact"])
+@pytest.mark.parametrize("name", ["check-report", "trace-report", "review-report", "review-artifact", "impact-report"])
 def test_formats_page_names_every_field(name: str):
     page = (ROOT / "docs" / "formats.md").read_text("utf-8")
     schema = json.loads((ROOT / "schemas" / f"{name}.schema.json").read_text("utf-8"))
@@ -55,7 +55,7 @@ def test_readme_names_every_command_and_only_options_that_exist():
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme)) <= known | {"--version"}
 
 
-@pytest.mark.parametrize("path", ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/review.md", "docs/sweep.md"])
+@pytest.mark.parametrize("path", ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/review.md", "docs/sweep.md", "docs/impact.md"])
 def test_links_lead_somewhere(path: str):
     page = ROOT / path
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
