@@ -60,7 +60,8 @@ def _sentence(start: int, sentence: str) -> Iterator[Said]:
     for match in _IMAGE.finditer(sentence):
         before, behind = sentence[: match.start()].rstrip(" `'\""), sentence[match.end() :].lstrip(" `'\"")
         if not re.search(r"\bfrom$", before, re.IGNORECASE) and not re.match(r"(?:to\b|->|→|=>)", behind):
-            yield Said("image", match.group(), start + match.start(), start + match.end())
+            name = match.group().rstrip(".")
+            yield Said("image", name, start + match.start(), start + match.start() + len(name))
     for match in _LIST.finditer(sentence):
         behind = sentence[match.end() :].lstrip(" `'\"")
         groups = _groups(match["before"])
