@@ -30,7 +30,8 @@ from reviewbot.engine.workflows import expressions_of, span_of, workflow_of
 RULE = Rule("broken-expression", Level.ERROR, frozenset({"documents"}), scope="document")
 
 _FUNCTIONS = (
-    "contains", "startsWith", "endsWith", "format", "join", "toJSON", "fromJSON", "hashFiles", "success", "failure", "always", "cancelled", "case",
+    "contains", "startsWith", "endsWith", "format", "join", "toJSON", "fromJSON", "hashFiles",
+    "success", "failure", "always", "cancelled", "case",
 )  # fmt: skip
 _CONTEXTS = ("github", "env", "vars", "job", "jobs", "steps", "runner", "secrets", "strategy", "matrix", "needs", "inputs")
 

@@ -1,8 +1,8 @@
 """A context or function is used where GitHub does not give it
 
 What
-An expression uses a context (`env` in the name of a job, `steps` in `runs-on`, `secrets` in a condition) or a function (`always()` outside of
-a condition, `hashFiles()` outside of a step) that there is not at its place.
+An expression uses a context (`env` in the name of a job, `steps` in `runs-on`, `secrets` in a condition) or a function (`always()`
+outside of a condition, `hashFiles()` outside of a step) that there is not at its place.
 
 Why
 GitHub does not start a workflow with such an expression.

@@ -32,7 +32,8 @@ from reviewbot.engine.workflows import workflows
 RULE = Rule("missing-workflow-script", Level.ERROR, frozenset({"documents", "bench"}))
 
 _RUN = re.compile(
-    r"(?:^|[;&|(]|\bthen\b|\bdo\b|\belse\b|\btime\b)[ \t]*(?:sudo[ \t]+)?(?:(?:[A-Z_]+=\S*)[ \t]+)*(?:(?:python3?|bash|sh|source)[ \t]+(?:-[uxeE]+[ \t]+)*)?"
+    r"(?:^|[;&|(]|\bthen\b|\bdo\b|\belse\b|\btime\b)[ \t]*(?:sudo[ \t]+)?(?:(?:[A-Z_]+=\S*)[ \t]+)*"
+    r"(?:(?:python3?|bash|sh|source)[ \t]+(?:-[uxeE]+[ \t]+)*)?"
     r"[\"']?(?P<path>(?:\./)?[A-Za-z0-9_][\w./-]*\.(?:py|sh))[\"']?(?=[ \t\n;&|)]|$)",
     re.MULTILINE,
 )

@@ -1,8 +1,8 @@
 """An expression reads a value that nothing gives
 
 What
-An expression names an input that the workflow does not declare, a key that the matrix does not have, a step without such an id, a job that is
-not in `needs`, or an output that the job does not declare.
+An expression names an input that the workflow does not declare, a key that the matrix does not have, a step without such an id, a job
+that is not in `needs`, or an output that the job does not declare.
 
 Why
 GitHub puts an empty text in its place, without a word.
