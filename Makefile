@@ -55,6 +55,8 @@ docs: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python tests/bench_check.py $(if $(REPO),"$(REPO)") $(UPSTREAM) $(BENCH)
 	$(BIN)/python tests/bench_sweep.py
+	@if [ -n "$(REPO)" ] && git -C "$(REPO)" rev-parse -q --verify HEAD >/dev/null 2>&1; then \
+	PYTHONPATH=. $(BIN)/python tests/real/impact_speed.py "$(REPO)" $(if $(SRT_SLURM),"$(SRT_SLURM)"); fi
 
 # A real benchmark repository against its own programs: make real REPO=/path/to/clone [SRT_SLURM=/path/to/clone] [FULL=1]
 # Checks it, compares the expansion of its masters with its generator, every recipe with srt-slurm's loader, and its launchers with bash
@@ -69,6 +71,9 @@ real: $(STAMP) system
 	$(BIN)/python tests/real/recipes.py "$(REPO)" "$(SRT_SLURM)" --python "$(SRT_PYTHON)" || failed=1; \
 	else echo "recipes: not compared: SRT_SLURM names no checkout of srt-slurm, or SRT_PYTHON lacks its dependencies"; fi; \
 	$(BIN)/python -m tests.differential.real "$(REPO)" $(if $(SRT_SLURM),"$(SRT_SLURM)") --every $(if $(FULL),1,$(EVERY)) || failed=1; \
+	if git -C "$(REPO)" rev-parse -q --verify HEAD~150 >/dev/null 2>&1; then \
+	$(BIN)/python tests/real/impact.py "$(REPO)" $(if $(SRT_SLURM),"$(SRT_SLURM)") --commits $(if $(FULL),20,2) || failed=1; \
+	else echo "impact: not compared: REPO has not the last 150 commits"; fi; \
 	exit $$failed; fi
 
 # Known defects in the history of a real benchmark repository: make cases REPO=/path/to/clone CASES=/path/to/folder [SRT_SLURM=/path/to/clone]
@@ -80,7 +85,7 @@ cases: $(STAMP)
 
 # The demo's points with AIPerf as the client, and recipes through `srtctl apply --mock` of a clone: make e2e [SRT_SLURM=/path/to/clone]
 e2e: $(STAMP)
-	SRT_SLURM="$(abspath $(SRT_SLURM))" $(BIN)/python -m pytest tests/e2e -o testpaths=
+	E2E=1 SRT_SLURM="$(abspath $(SRT_SLURM))" $(BIN)/python -m pytest tests/clients
 
 clean:
 	rm -rf .venv .venv-aiperf .venv-srtctl build dist *.egg-info

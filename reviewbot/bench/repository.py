@@ -82,13 +82,16 @@ class Bench:
 
     # --- views
 
-    def narrowed(self, points: Iterable[Point]) -> Bench:
-        """The same repository with some of its points only; evaluations stay those of the whole sweep."""
+    def narrowed(self, points: Iterable[Point], launchers: frozenset[str] | None = None) -> Bench:
+        """The same repository with some of its points only, on some launchers only; evaluations stay those of the whole sweep."""
         other = copy(self)
         other.points = tuple(points)
         for name in ("by_key", "by_id"):
             other.__dict__.pop(name, None)
         other.__dict__["evaluated"] = self.evaluated
+        if launchers is not None:
+            own = {point.id: tuple(job for job in self.jobs_of(point) if job.launcher in launchers) for point in other.points}
+            other._jobs = {(name, False): jobs for name, jobs in own.items()}
         return other
 
     def over(self, tree: Tree) -> Bench:

@@ -1,6 +1,6 @@
 """Whether entries that promise to append only keep their word: decided by rows and runs of base and head.
 
-The rules: every selected key exists on base; nothing that is not selected changes, in the masters or in its runs; no scenario comes or goes;
+The rules: every selected key exists on base; nothing that is not selected changes, in masters or in runs; no scenario comes or goes;
 every point of base stays, with an equal run; at least one point is new; each new one belongs to a curve that base has, with the same image.
 """
 
@@ -132,7 +132,9 @@ def _points(selected: Mapping[str, set[str]], found: Impact, base: Any, head: An
         if one.proven:
             value = next(value for value in one.values if value.proven)
             site = value.because.site if value.because is not None else None
-            return Verdict(False, f"the run of an existing point changes: {value.name} is {value.head!r}, was {value.base!r}", one.point.id, site)
+            return Verdict(
+                False, f"the run of an existing point changes: {value.name} is {value.head!r}, was {value.base!r}", one.point.id, site
+            )
     for point in found.removed:
         return Verdict(False, "a point of base is gone", point.id, point.site)
     added = [members[conc] for curve, members in new.items() for conc in members.keys() - old.get(curve, {}).keys()]
@@ -151,7 +153,12 @@ def _points(selected: Mapping[str, set[str]], found: Impact, base: Any, head: An
         if known is None:
             return Verdict(False, "a new point belongs to no curve of base", point.id, point.site)
         if image is None or known != {image}:
-            return Verdict(False, f"a new point has the image {image}, its curve has {', '.join(sorted(map(str, known)))}", point.id, point.sites.get("image", point.site))
+            return Verdict(
+                False,
+                f"a new point has the image {image}, its curve has {', '.join(sorted(map(str, known)))}",
+                point.id,
+                point.sites.get("image", point.site),
+            )
     return None
 
 

@@ -6,7 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reviewbot.documents.shell_syntax import (
-    AndOr, ArithFor, Background, Block, Case, For, Function, Group, If, Pipeline, Script, Statement, Subshell, While,
+    AndOr,
+    ArithFor,
+    Background,
+    Block,
+    Case,
+    For,
+    Function,
+    Group,
+    If,
+    Pipeline,
+    Script,
+    Statement,
+    Subshell,
+    While,
 )  # fmt: skip
 
 
@@ -104,7 +117,11 @@ def _of_block(block: Block, above: tuple[Condition, ...], lines: Sequence[str]) 
                 yield from _of_block(arm.body, (*above, condition), lines)
         elif isinstance(statement, Function):
             condition = Condition(statement.line, f"{statement.name}() is called")
-            first = statement.body.body[0].line if isinstance(statement.body, (Group, Subshell)) and statement.body.body else statement.body.line
+            first = (
+                statement.body.body[0].line
+                if isinstance(statement.body, (Group, Subshell)) and statement.body.body
+                else statement.body.line
+            )
             yield Branch(statement.line, statement.end_line, first, (*above, condition))
             yield from _of_block((statement.body,), (*above, condition), lines)
         else:

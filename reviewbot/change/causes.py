@@ -20,7 +20,8 @@ Executed = Callable[[str, Run], Sequence[Site]]
 """Side (``base`` or ``head``) and a run of it -> the statements that its trace executes."""
 
 _ROW = {
-    "image": ("image",), "model_path": ("model", "model-prefix"), "node": ("runner",), "launcher": ("runner",), "recipe": ("prefill", "decode"),
+    "image": ("image",), "model_path": ("model", "model-prefix"), "node": ("runner",), "launcher": ("runner",),
+    "recipe": ("prefill", "decode"),
     "script": ("model-prefix", "precision", "framework", "spec-decoding"),
 }  # fmt: skip
 

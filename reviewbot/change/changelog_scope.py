@@ -63,7 +63,8 @@ def added_entries(base: Any, head: Any) -> tuple[ChangelogEntry, ...]:
 def _said(entry: ChangelogEntry) -> object:
     """All that an entry says but its link, which is corrected later."""
     return (
-        tuple(text.text for text in entry.keys), tuple(text.text for text in entry.description), tuple(text.text for text in entry.scenarios),
+        tuple(text.text for text in entry.keys), tuple(text.text for text in entry.description),
+        tuple(text.text for text in entry.scenarios),
         entry.evals_only, entry.all_evals, entry.append_only, entry.min_prefill_ep,
     )  # fmt: skip
 
@@ -99,7 +100,10 @@ def _missing(touched: Iterable[tuple[Point, bool]], selected: Mapping[str, set[s
             groups.setdefault(point.key, []).append((point, proven))
     return tuple(
         Missing(
-            key, tuple(dict.fromkeys(point.scenario for point, _ in some)), tuple(point.id for point, _ in some), any(proven for _, proven in some)
+            key,
+            tuple(dict.fromkeys(point.scenario for point, _ in some)),
+            tuple(point.id for point, _ in some),
+            any(proven for _, proven in some),
         )
         for key, some in sorted(groups.items())
     )

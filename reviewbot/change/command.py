@@ -1,8 +1,9 @@
-"""The verbs ``impact``, ``reach`` and ``when``: arguments, and what they find. How it looks is the matter of ``reviewbot.report.change``."""
+"""The verbs ``impact``, ``reach`` and ``when``: arguments, and what they find. ``reviewbot.report.change`` renders it."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,9 @@ def add_reach_arguments(parser: argparse.ArgumentParser) -> None:
 def add_when_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``reviewbot when``."""
     parser.add_argument("key", metavar="KEY", help="a config key or the id of a point; * matches any text")
-    parser.add_argument("value", metavar="VALUE", help="name of a value as impact shows it (image, decode.flag.max-num-seqs); * matches any text")
+    parser.add_argument(
+        "value", metavar="VALUE", help="name of a value as impact shows it (image, decode.flag.max-num-seqs); * matches any text"
+    )
     parser.add_argument("--range", dest="range", metavar="A..B", required=True, help="commits from A (left out) to B, by first parents")
     parser.add_argument("--format", choices=FORMATS, default="text")
 
@@ -82,16 +85,17 @@ def add_when_arguments(parser: argparse.ArgumentParser) -> None:
 def run_impact(arguments: argparse.Namespace, session: Session, progress: Progress) -> ImpactReport:
     """What ``impact`` finds. Raises ``ChangeError``."""
     sides = Sides(session, arguments.base, arguments.head, arguments.keys)
-    return impact_report(sides, hunks=arguments.hunks)
+    return impact_report(sides, hunks=arguments.hunks, processes=arguments.jobs or os.cpu_count() or 1)
 
 
-def impact_report(sides: Sides, *, hunks: bool = False) -> ImpactReport:
-    """The whole report on a change."""
+def impact_report(sides: Sides, *, hunks: bool = False, processes: int = 1) -> ImpactReport:
+    """The whole report on a change, made by up to ``processes`` processes."""
     base, head = sides.state("base"), sides.state("head")
-    found = impact(base, head, sides.diff, sides.executed)
+    found = impact(base, head, sides.diff, sides.executed, processes)
     scope = changelog_scope(found, base.bench, head.bench)
     verdict = append_only(scope.entries, found, base.bench, head.bench, sides.diff)
-    price = cost(swept(found, scope.entries, head.bench), head.runs)
+    sweep = swept(found, scope.entries, head.bench)
+    price = cost(sweep, sides.runs([point.id for point, _, _ in sweep]))
     return ImpactReport(found, scope, verdict, price, _hunks(sides) if hunks else None)
 
 

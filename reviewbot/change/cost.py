@@ -95,7 +95,9 @@ def cost(points: Iterable[tuple[Point, bool, bool]], runs: Iterable[Run]) -> Cos
         some = [run for run in by_point.get(point.id, []) if run.outcome != "refused"]
         gpus = [number for run in some if (number := gpus_of(run)) is not None]
         limits = [number for run in some if (number := time_limit_of(run)) is not None]
-        found.append(PointCost(point.id, point.key, max(gpus, default=_row_gpus(point)), max(limits, default=None), int(measured), int(evals)))
+        found.append(
+            PointCost(point.id, point.key, max(gpus, default=_row_gpus(point)), max(limits, default=None), int(measured), int(evals))
+        )
     return Cost(tuple(found))
 
 
@@ -141,7 +143,13 @@ def time_limit_of(run: Run) -> int | None:
     for effect in run.effects:
         if isinstance(effect, (Exec, Submit)) and effect.argv and effect.argv[0].rsplit("/", 1)[-1] in ("salloc", "sbatch", "srun"):
             for place, word in enumerate(effect.argv):
-                text = word.partition("=")[2] if word.startswith("--time=") else effect.argv[place + 1] if word in ("--time", "-t") and place + 1 < len(effect.argv) else ""
+                text = (
+                    word.partition("=")[2]
+                    if word.startswith("--time=")
+                    else effect.argv[place + 1]
+                    if word in ("--time", "-t") and place + 1 < len(effect.argv)
+                    else ""
+                )
                 if text and (limit := slurm_seconds(text)) is not None:
                     return limit
     return None

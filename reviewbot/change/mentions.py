@@ -37,7 +37,9 @@ class Mentions:
     def __init__(self, tree: Tree, changed: Iterable[str], declared: Callable[[str], bool]) -> None:
         self._tree = tree
         self.candidates = frozenset(
-            path for path in changed if not declared(path) and not path.endswith(_TEXT) and not _TESTS.search(path) and not path.startswith(".github/")
+            path
+            for path in changed
+            if not declared(path) and not path.endswith(_TEXT) and not _TESTS.search(path) and not path.startswith(".github/")
         )
         self.leads: dict[str, frozenset[str]] = {}  # file -> changed files that it leads to, itself included
         if self.candidates:
@@ -78,7 +80,9 @@ class Mentions:
         """Whether a run may name a changed file that is not evaluated; only what is at hand is looked at."""
         if not self.leads:
             return False
-        return any(path is not None and path in self.leads for path in (run.launcher, run.script, run.recipe_path)) or run.recipe_path is None
+        return (
+            any(path is not None and path in self.leads for path in (run.launcher, run.script, run.recipe_path)) or run.recipe_path is None
+        )
 
     def of(self, run: Run) -> list[Unevaluated]:
         """The changed files that take part in a run and are not evaluated there."""
@@ -104,7 +108,8 @@ class Mentions:
                 named = path in self.candidates and any(_inside(path, source) for source in copies)
             if named:
                 for changed in self.leads[path]:
-                    found.setdefault(changed, Unevaluated(changed, path))
+                    if run.outcome != "script" or not changed.endswith((".sh", ".bash")):  # a trace follows bench scripts
+                        found.setdefault(changed, Unevaluated(changed, path))
         return [found[path] for path in sorted(found)]
 
 

@@ -64,15 +64,15 @@ def reach_branches(executions: Executions, script: Script, path: str) -> list[Re
     return [Reached(path, one.line, one.end, one.conditions, executions.points(Site(path, one.statement))) for one in found]
 
 
-def reach_hunks(diff: Diff, paths: Iterable[str], base: Executions, head: Executions, scripts: dict[str, tuple[Script | None, Script | None]]) -> list[HunkReach]:
+def reach_hunks(
+    diff: Diff, paths: Iterable[str], base: Executions, head: Executions, scripts: dict[str, tuple[Script | None, Script | None]]
+) -> list[HunkReach]:
     """For each hunk of the given scripts the points that reach it on both sides. ``scripts`` maps a path to its parsed sides."""
     found: list[HunkReach] = []
     for path in sorted(paths):
         before, after = scripts.get(path, (None, None))
         for hunk in diff.hunks(path):
-            found.append(
-                HunkReach(hunk, _any(base, before, hunk.old_path, hunk.base_lines), _any(head, after, path, hunk.head_lines))
-            )
+            found.append(HunkReach(hunk, _any(base, before, hunk.old_path, hunk.base_lines), _any(head, after, path, hunk.head_lines)))
     return found
 
 

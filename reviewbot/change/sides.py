@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, Protocol
 
 from reviewbot.bench.model import Job
@@ -15,7 +17,7 @@ from reviewbot.engine.context import Context
 from reviewbot.runs.model import Run
 from reviewbot.settings import Settings
 from reviewbot.trace.trace import ParseCache
-from reviewbot.tree import Tree
+from reviewbot.tree import Tree, TreeError
 
 
 class Session(Protocol):
@@ -48,6 +50,7 @@ class Sides:
         self._revisions: dict[str, str | None] = {"base": base, "head": head}
         self._parses = ParseCache()
         self._recorders: dict[str, Recorder] = {}
+        self._launchers: frozenset[str] = frozenset()
         benches = self._benches(keys)
         self.base_bench, self.head_bench = benches
         self._states: dict[str, State] = {}
@@ -57,8 +60,43 @@ class Sides:
         if side not in self._states:
             context = self._context(side)
             bench = self.base_bench if side == "base" else self.head_bench
-            self._states[side] = State(bench, runs_of(context), context.tree)
+            self._states[side] = State(bench, self._runs(context, bench), context.tree)
         return self._states[side]
+
+    def runs(self, points: Collection[str]) -> Sequence[Run]:
+        """The runs of head, those of ``points`` among them."""
+        state = self.state("head")
+        if self._concerned is not None and not self._concerned >= set(points):
+            return runs_of(self._context("head"))
+        return state.runs
+
+    def _runs(self, context: Context, bench: Any) -> Sequence[Run]:
+        only = self._concerned
+        if only is None or "runs" in vars(context):
+            return runs_of(context)
+        vars(context)["bench"] = bench.narrowed((point for point in bench.points if point.id in only), self._launchers)
+        try:
+            return runs_of(context)
+        finally:
+            vars(context)["bench"] = bench
+            vars(context).pop("runs", None)
+
+    @cached_property
+    def _concerned(self) -> frozenset[str] | None:
+        """Ids of the points that a change of launchers alone can touch: those launched by one of them. ``None`` for any other change, and
+        where scripts make names of launchers, so that nobody can tell who reads one."""
+        diff, bench = self.diff, self.head_bench
+        if diff.renames or any(bench.declares(path) for path in diff.paths):
+            return None
+        matter = {path for path in diff.paths if path != bench.layout.changelog and not path.endswith((".md", ".rst", ".txt"))}
+        launchers = {*bench.launchers} & {*self.base_bench.launchers}
+        if not matter <= launchers or not _named_literally(diff.head, matter) or not _named_literally(diff.base, matter):
+            return None
+        concerned = set(matter)
+        for tree in (diff.base, diff.head):
+            concerned |= {path for path in launchers if tree.is_link(path) and _resolved(tree, path) in matter}
+        self._launchers = frozenset(concerned)
+        return frozenset(point.id for point in bench.points if any(job.launcher in concerned for job in bench.jobs_of(point)))
 
     def executed(self, side: str, run: Run) -> tuple[Site, ...]:
         """The statements that the launch of a run executes."""
@@ -93,6 +131,29 @@ class Sides:
             for context in (base, head):
                 vars(context)["bench"] = context.bench.narrowed(point for point in context.bench.points if {point.key, point.id} & wanted)
         return base.bench, head.bench
+
+
+def _resolved(tree: Tree, path: str) -> str:
+    try:
+        return tree.resolve(path)
+    except TreeError:
+        return path
+
+
+def _named_literally(tree: Tree, launchers: Collection[str]) -> bool:
+    """Whether no script can run one of the launchers as a part of another: no script names one or makes up such names."""
+    names = [re.escape(path.rpartition("/")[2]) for path in launchers]
+    pattern = re.compile("|".join([*names, r"\blaunch_[^\s\w.-]"]).encode())
+    for path in tree.paths():
+        if path.endswith((".sh", ".bash")) and not tree.is_link(path):
+            try:
+                text = tree.read(path)
+            except TreeError:
+                return False
+            code = b"\n".join(line for line in text.split(b"\n") if not line.lstrip().startswith(b"#"))
+            if pattern.search(code) is not None:
+                return False
+    return True
 
 
 class OneSide:
@@ -137,4 +198,3 @@ def chosen(keys: Sequence[str], known: Collection[str]) -> set[str]:
             raise ChangeError(f"no point or config key matches {key!r}" + (f"; the nearest is {close}" if close else ""))
         found |= mine
     return found
-

@@ -1,4 +1,4 @@
-"""What the summary of a review says about impact: one line where nothing changes, else how many points of which keys, and how their values do."""
+"""What the summary of a review says about impact: one line where nothing changes, else which points and values do."""
 
 from __future__ import annotations
 

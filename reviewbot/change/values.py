@@ -1,9 +1,9 @@
 """The effective values of a run under stable names, so that two runs can be compared value by value.
 
-    outcome, message, launcher, node, recipe, script, argv, image, model_path, checkout.<n>, text (of what is submitted: known or not)
-    <role>.engine, <role>.gpus, <role>.nodes, <role>.workers, <role>.flag.<name>, <role>.env.<NAME>
-    client.<program>.<flag>, recipe.<dotted key>, cluster.<dotted key>, env.<NAME> (exported to the submitted job)
-    program.<name> (what else a bench script runs), unseen.<what> (steps whose result is not known)
+outcome, message, launcher, node, recipe, script, argv, image, model_path, checkout.<n>, text (of what is submitted: known or not)
+<role>.engine, <role>.gpus, <role>.nodes, <role>.workers, <role>.flag.<name>, <role>.env.<NAME>
+client.<program>.<flag>, recipe.<dotted key>, cluster.<dotted key>, env.<NAME> (exported to the submitted job)
+program.<name> (what else a bench script runs), unseen.<what> (steps whose result is not known)
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """At which commits an effective value of a key changed: read from git objects, nothing is checked out.
 
-Consecutive commits differ in little. A commit that touches no file which the key's points or traces read is skipped; otherwise only what differs
-is read anew: a master is cut down to the entries that are asked for, scripts are parsed once by content, and a trace is made again only where a
-file that it read has another content.
+Consecutive commits differ in little. A commit that touches no file which the key's points or traces read is skipped; otherwise only what
+differs is read anew: a master is cut down to the entries that are asked for, scripts are parsed once by content, and a trace is made again
+only where a file that it read has another content.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value that became another one for some points: ``before`` and ``after`` are ``None`` where it is not set or the point is not there."""
+    """A value that became another one for ``points``; ``None``: it is not set, or the point is not there."""
 
     name: str
     before: str | None
@@ -76,7 +76,13 @@ class Walker:
     """Follows the values of the points of some keys through commits."""
 
     def __init__(
-        self, repository: Repository, folder: str, keys: Sequence[str], names: Sequence[str], settings: Settings, upstreams: Mapping[str, str]
+        self,
+        repository: Repository,
+        folder: str,
+        keys: Sequence[str],
+        names: Sequence[str],
+        settings: Settings,
+        upstreams: Mapping[str, str],
     ) -> None:
         self._repository = repository
         self._folder = folder

@@ -42,7 +42,8 @@ class Documents(Protocol):
 class Context:
     """What a rule may read. ``bench`` and ``runs`` are made when they are first asked for.
 
-    ``changed`` holds the paths that differ from the base revision, ``base`` what was there; both are ``None`` where no base is given. ``bench`` is ``Any`` here,
+    ``changed`` holds the paths that differ from the base revision, ``base`` what was there; both are ``None`` where no base is given.
+    ``pull_request`` is the number of the one that is checked, where it is known. ``bench`` is ``Any`` here,
     since every adapter's bench has the same fields but no common base; ``reviewbot.bench.repository.Bench`` names them.
     """
 
@@ -55,16 +56,19 @@ class Context:
         build_runs: Callable[[Any], Iterable[Run]],
         changed: Collection[str] | None = None,
         base: Context | None = None,
+        pull_request: int | None = None,
     ) -> None:
         self.tree = tree
         self.settings = settings
         self.documents = documents
         self.changed = None if changed is None else frozenset(changed)
         self.base = base
+        self.pull_request = pull_request
         self._load_bench = load_bench
         self._build_runs = build_runs
         self._lines: dict[str, list[str]] = {}
         self._gathered: dict[str, list[tuple[Run, Any]]] = {}
+        self._surveyed: dict[str, list[tuple[str, Any]]] = {}
         self.checks: Any = None  # what checks runs and documents by parts, where there is something (``reviewbot.engine.checks.Checks``)
 
     @cached_property
@@ -88,6 +92,18 @@ class Context:
     def set_gathered(self, gathered: dict[str, list[tuple[Run, Any]]]) -> None:
         """Gives what was gathered."""
         self._gathered = gathered
+
+    def surveyed(self, rule: Rule) -> list[tuple[str, Any]]:
+        """What ``survey`` of the rule's module gave for the documents: each path with one thing, in the order of the paths.
+
+        ``survey(context)`` sees one document, as a rule of scope ``document`` does, and yields plain values, as ``gather`` does. They are
+        kept, so that a check over all documents need not parse those again that have not changed.
+        """
+        return self._surveyed.get(rule.name, [])
+
+    def set_surveyed(self, surveyed: dict[str, list[tuple[str, Any]]]) -> None:
+        """Gives what was surveyed."""
+        self._surveyed = surveyed
 
     @property
     def every_run(self) -> tuple[Run, ...]:

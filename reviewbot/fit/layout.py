@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from reviewbot.runs.model import Server
+from reviewbot.runs.limits import batch_cap
+from reviewbot.runs.model import Server, Setting
+from reviewbot.runs.parallel import fraction, integer, sizes, switch
 
 MOST_RANKS = 4096
 """The largest size of any kind of parallelism; a larger one is no layout."""
@@ -58,6 +60,7 @@ class Layout:
     partition: tuple[int, ...] | None = None  # layers of each pipeline stage
     absorbed: bool = True
     language_only: bool = False  # the vision tower is not loaded
+    eager: bool = False  # no graphs are captured
     unknown: frozenset[str] = frozenset()  # fields that are set to something that is not known
 
 
@@ -76,6 +79,13 @@ class Split:
     head_tp: int
     pp: int
     world: int
+
+
+def described(layout: Layout) -> str:
+    """``TP 8 x PP 2 x EP 8 with DP-attention``: the sizes in the engine's notation, without those that are 1."""
+    parts = [f"TP {layout.tp}"]
+    parts += [f"{name} {size}" for name, size in (("PP", layout.pp), ("DP", layout.dp), ("EP", layout.ep), ("CP", layout.cp)) if size > 1]
+    return " x ".join(parts) + (" with DP-attention" if layout.dp_attention else "")
 
 
 def at_least(version: Version | None, *bound: int) -> bool:
@@ -143,139 +153,49 @@ def parse_version(text: str) -> Version | None:
     return tuple(int(part) for part in match.groups() if part is not None)
 
 
-_FLAGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "vllm": {
-        "tp": ("tensor-parallel-size", "tp"),
-        "pp": ("pipeline-parallel-size", "pp"),
-        "dp": ("data-parallel-size", "dp"),
-        "cp": ("prefill-context-parallel-size", "pcp"),
-        "dcp": ("decode-context-parallel-size", "dcp"),
-        "max_model_len": ("max-model-len",),
-        "max_num_seqs": ("max-num-seqs",),
-        "max_num_batched_tokens": ("max-num-batched-tokens",),
-        "nodes": ("nnodes",),
-    },
-    "sglang": {
-        "tp": ("tensor-parallel-size", "tp-size", "tp"),
-        "pp": ("pipeline-parallel-size", "pp-size", "pp"),
-        "dp": ("data-parallel-size", "dp-size", "attn-dp-size", "attention-data-parallel-size", "dp"),
-        "ep": ("expert-parallel-size", "ep-size", "ep"),
-        "cp": ("attn-cp-size", "attention-context-parallel-size"),
-        "dcp": ("dcp-size", "decode-context-parallel-size"),
-        "moe_dp": ("moe-data-parallel-size", "moe-dp-size"),
-        "moe_dense_tp": ("moe-dense-tp-size",),
-        "redundant_experts": ("ep-num-redundant-experts",),
-        "max_model_len": ("context-length",),
-        "max_num_seqs": ("max-running-requests",),
-        "max_num_batched_tokens": ("chunked-prefill-size",),
-        "page_size": ("page-size",),
-        "nodes": ("nnodes",),
-    },
-    "trtllm": {
-        "tp": ("tensor_parallel_size", "tp_size"),
-        "pp": ("pipeline_parallel_size", "pp_size"),
-        "ep": ("moe_expert_parallel_size", "ep_size"),
-        "cp": ("context_parallel_size", "cp_size"),
-        "max_model_len": ("max_seq_len",),
-        "max_num_seqs": ("max_batch_size",),
-        "max_num_batched_tokens": ("max_num_tokens",),
-    },
-    "atom": {
-        "tp": ("tensor-parallel-size", "tp"),
-        "pp": ("pipeline-parallel-size", "pp"),
-        "dp": ("data-parallel-size", "dp"),
-        "max_model_len": ("max-model-len",),
-        "max_num_seqs": ("max-num-seqs",),
-        "max_num_batched_tokens": ("max-num-batched-tokens",),
-    },
+_UTILIZATION: Mapping[str, tuple[str, ...]] = {
+    "vllm": ("gpu-memory-utilization",),
+    "atom": ("gpu-memory-utilization",),
+    "sglang": ("mem-fraction-static",),
+    "trtllm": (
+        "kv-cache-config.free_gpu_memory_fraction",
+        "kv-cache-free-gpu-memory-fraction",
+        "kv-cache-free-gpu-mem-fraction",
+        "free-gpu-memory-fraction",
+    ),
 }
+_MODEL_LEN: Mapping[str, str] = {"vllm": "max-model-len", "atom": "max-model-len", "sglang": "context-length", "trtllm": "max-seq-len"}
+_STEP: Mapping[str, str] = {
+    "vllm": "max-num-batched-tokens",
+    "atom": "max-num-batched-tokens",
+    "sglang": "chunked-prefill-size",
+    "trtllm": "max-num-tokens",
+}
+_KV_DTYPE = ("kv-cache-dtype", "kv-cache-config.dtype")
+_MOST = 1 << 40  # a larger count is none
+_PARTITION = ("VLLM_PP_LAYER_PARTITION", "SGLANG_PP_LAYER_PARTITION")
 
-_NEEDED = ("tp", "pp", "dp", "ep", "cp", "dcp")
+_Flags = Mapping[str, Setting]
 
 
-class _Unknown(Exception):
-    """A value that decides the layout is not known."""
+def utilization_names(engine: str) -> tuple[str, ...]:
+    """The flags that give the fraction of memory."""
+    return _UTILIZATION[engine]
 
 
-_Flags = tuple[tuple[str, "str | None"], ...]
+def utilization_flag(engine: str) -> str:
+    """What the fraction of memory is called."""
+    return _UTILIZATION[engine][0].rsplit(".", 1)[-1]
 
 
-class _Reader:
-    """Values by name (``None``: not known), dashes and underscores alike; a name that is not set at the top may be set inside of an engine
-    file's section."""
+def max_model_len_flag(engine: str) -> str:
+    """What the longest context is called."""
+    return _MODEL_LEN[engine]
 
-    def __init__(self, flags: _Flags) -> None:
-        self._values: dict[str, str | None] = {}
-        self._inner: dict[str, str | None] = {}
-        for name, value in flags:
-            plain = name.lstrip("-").replace("_", "-")
-            self._values[plain] = value
-            if "." in plain:
-                self._inner.setdefault(plain.rsplit(".", 1)[-1], value)
 
-    def find(self, *names: str) -> tuple[bool, str | None]:
-        """Whether one of ``names`` is set, and to what."""
-        for values in (self._values, self._inner):
-            for name in names:
-                plain = name.replace("_", "-")
-                if plain in values:
-                    return True, values[plain]
-        return False, None
-
-    def has(self, *names: str) -> bool:
-        return self.find(*names)[0]
-
-    def text(self, *names: str) -> str | None:
-        found, value = self.find(*names)
-        if found and value is None:
-            raise _Unknown(names[0])
-        return value
-
-    def number(self, *names: str) -> int | None:
-        text = self.text(*names)
-        if text is None or text.strip().lower() in ("", "none", "null", "auto"):
-            return None
-        try:
-            return int(float(text)) if re.fullmatch(r"\s*-?\d{1,15}(\.0*)?\s*", text) else int(text, 10)
-        except ValueError:
-            raise _Unknown(names[0]) from None
-
-    def flag(self, *names: str) -> bool:
-        text = self.text(*names)
-        return text is not None and text.strip().lower() not in ("false", "0", "no", "none", "null")
-
-    def optional(self, *names: str) -> str | None:
-        return self.find(*names)[1]
-
-    def on(self, *names: str) -> bool:
-        return (self.optional(*names) or "false").strip().lower() not in ("false", "0", "no", "none", "null")
-
-    def optional_number(self, *names: str) -> int | None:
-        try:
-            return self.number(*names)
-        except _Unknown:
-            return None
-
-    def unreadable(self, field: str, *names: str) -> bool:
-        """Whether one of ``names`` is set to something that is not known, or is no number where ``field`` is one."""
-        found, value = self.find(*names)
-        if not found:
-            return False
-        if value is None:
-            return True
-        if field == "utilization":
-            return self.fraction(*names) is None
-        return (
-            field != "kv_dtype" and self.optional_number(*names) is None and value.strip().lower() not in ("", "none", "null", "auto", "-1")
-        )
-
-    def fraction(self, *names: str) -> float | None:
-        text = self.optional(*names)
-        try:
-            value = float(text) if text is not None else None
-        except ValueError:
-            return None
-        return value if value is not None and 0 < value <= 1 else None
+def step_tokens_flag(engine: str) -> str:
+    """What the largest number of tokens of a step is called."""
+    return _STEP[engine]
 
 
 def layout_of(
@@ -283,116 +203,107 @@ def layout_of(
 ) -> Layout | None:
     """The layout of a server of a run, from its flags in its engine's notation; the row gives the concurrency. ``None`` where the engine is
     not one of ``ENGINES`` or a size that decides the layout is not known."""
-    engine = {"trt": "trtllm", "tensorrt-llm": "trtllm", "trt-llm": "trtllm"}.get(server.engine.lower(), server.engine.lower())
-    if engine not in ENGINES:
+    own = sizes(server)
+    if own is None or not own.known:
         return None
-    partition = server.env.get("VLLM_PP_LAYER_PARTITION") or server.env.get("SGLANG_PP_LAYER_PARTITION")
-    if partition is not None and partition.value is None:
+    if not all(1 <= one <= MOST_RANKS for one in (own.tp, own.pp, own.dp, own.ep, own.cp, own.dcp) if one is not None):
         return None
-    flags = tuple((name, setting.value) for name, setting in server.flags.items())
-    layout = _layout(engine, flags, partition.value if partition else None)
-    if layout is None:
+    partition = _first(server.env, _PARTITION)
+    speculation = _speculation(server)
+    if speculation is None or (partition is not None and partition.value is None):
         return None
-    nodes = layout.nodes
+    nodes = _count(server.flags, "nnodes")
     if nodes is None and server.nodes is not None and server.workers:
         nodes = max(1, server.nodes // server.workers)
     concurrency = point_row.get("conc")
     if not isinstance(concurrency, int) or isinstance(concurrency, bool):
         concurrency = None
-    return replace(layout, version=version, nodes=nodes, gpus_per_node=gpus_per_node, concurrency=concurrency)
-
-
-@lru_cache(maxsize=4096)
-def _layout(engine: str, flags: _Flags, stated_partition: str | None) -> Layout | None:
-    read = _Reader(flags)
-    names = _FLAGS[engine]
-    try:
-        sizes: dict[str, int] = {}
-        for field in _NEEDED:
-            if field in names:
-                value = read.number(*names[field])
-                if value is not None:
-                    if not 1 <= value <= MOST_RANKS:
-                        return None
-                    sizes[field] = value
-        expert = read.flag("enable-expert-parallel", "enable_expert_parallel") if engine in ("vllm", "atom") else False
-        attention = read.flag("enable-dp-attention", "enable_dp_attention") or read.flag("enable-attention-dp", "enable_attention_dp")
-        mtp, separate = _speculates(read, engine)
-        eplb = read.flag("enable-eplb")
-        if engine == "sglang" and (read.text("moe-a2a-backend") or "none") != "none":
-            sizes["ep"] = sizes.get("tp", 1)  # an all-to-all backend spreads experts over all ranks
-    except _Unknown:
-        return None
-    tp = sizes.get("tp", 1)
-    if engine == "sglang" and sizes.get("dp", 1) > 1 and read.has("attn-dp-size", "attention-data-parallel-size"):
-        attention = True
-    if engine in ("vllm", "atom") and expert:
-        ranks = tp if engine == "atom" and attention else tp * sizes.get("dp", 1) * sizes.get("cp", 1)
-        sizes["ep"] = ranks
-    nodes = read.optional_number(*names.get("nodes", ("nnodes",)))
-    redundant = read.optional_number(*names.get("redundant_experts", ("num-redundant-experts",))) or 0
-    partition = stated_partition
-    numbers = [int(one) for one in partition.split(",")] if partition and re.fullmatch(r"\d{1,5}(,\d{1,5})*", partition) else None
-    utilization = {
-        "vllm": ("gpu-memory-utilization",),
-        "atom": ("gpu-memory-utilization",),
-        "sglang": ("mem-fraction-static",),
-        "trtllm": ("free_gpu_memory_fraction", "kv_cache_free_gpu_memory_fraction"),
-    }[engine]
+    flags, engine = server.flags, server.engine
+    cap = batch_cap(server)
+    fraction_of_memory = _first(flags, _UTILIZATION[engine])
     return Layout(
         engine=engine,
-        tp=tp,
-        pp=sizes.get("pp", 1),
-        dp=sizes.get("dp", 1),
-        ep=sizes.get("ep", 1),
-        cp=sizes.get("cp", 1),
-        dcp=sizes.get("dcp", 1),
-        dp_attention=attention,
+        tp=own.tp or 1,
+        pp=own.pp or 1,
+        dp=own.dp or 1,
+        ep=own.ep or 1,
+        cp=own.cp or 1,
+        dcp=own.dcp or 1,
+        dp_attention=bool(own.dp_attention),
+        version=version,
         nodes=nodes,
-        redundant_experts=redundant,
-        eplb=eplb,
-        mtp=mtp,
-        separate_draft=separate,
-        moe_backend=read.optional("moe-backend", "moe-runner-backend", "moe_config.backend"),
-        all_to_all=read.optional("moe-a2a-backend", "all2all-backend"),
-        moe_dense_tp=read.optional_number("moe-dense-tp-size") if engine == "sglang" else None,
-        moe_dp=(read.optional_number("moe-dp-size", "moe-data-parallel-size") or 1) if engine == "sglang" else 1,
-        dp_lm_head=read.on("enable-dp-lm-head"),
-        kv_dtype=read.optional("kv-cache-dtype", "kv_cache_dtype")
-        or (read.optional("kv_cache_config.dtype") if engine == "trtllm" else None),
-        utilization=read.fraction(*utilization),
-        max_model_len=read.optional_number(*names["max_model_len"]),
-        max_num_seqs=read.optional_number(*names["max_num_seqs"]),
-        max_num_batched_tokens=read.optional_number(*names["max_num_batched_tokens"]),
-        page_size=read.optional_number("page-size") if engine == "sglang" else None,
-        partition=tuple(numbers) if numbers else None,
-        language_only=read.on("language-model-only"),
-        unknown=frozenset(
-            field
-            for field, spellings in {
-                "utilization": utilization,
-                "max_model_len": names["max_model_len"],
-                "max_num_batched_tokens": names["max_num_batched_tokens"],
-                "kv_dtype": ("kv-cache-dtype", "kv_cache_config.dtype") if engine == "trtllm" else ("kv-cache-dtype",),
-            }.items()
-            if read.unreadable(field, *spellings)
-        ),
+        gpus_per_node=gpus_per_node,
+        redundant_experts=_count(flags, "ep-num-redundant-experts" if engine == "sglang" else "num-redundant-experts") or 0,
+        eplb=bool(switch(flags, "enable-eplb")),
+        mtp=speculation == "own",
+        separate_draft=speculation == "separate",
+        moe_backend=_text(flags, "moe-backend", "moe-runner-backend", "moe-config.backend"),
+        all_to_all=_text(flags, "moe-a2a-backend", "all2all-backend"),
+        moe_dense_tp=_count(flags, "moe-dense-tp-size") if engine == "sglang" else None,
+        moe_dp=(_count(flags, "moe-data-parallel-size") or 1) if engine == "sglang" else 1,
+        dp_lm_head=bool(switch(flags, "enable-dp-lm-head")),
+        kv_dtype=_text(flags, *_KV_DTYPE),
+        utilization=next((fraction(flags, name) for name in _UTILIZATION[engine] if flags.get(name) is fraction_of_memory), None),
+        max_model_len=_count(flags, _MODEL_LEN[engine]),
+        max_num_seqs=cap.value if cap is not None and cap.value <= _MOST else None,
+        max_num_batched_tokens=_count(flags, _STEP[engine]),
+        page_size=_count(flags, "page-size") if engine == "sglang" else None,
+        concurrency=concurrency,
+        partition=_stated(partition),
+        language_only=bool(switch(flags, "language-model-only")),
+        eager=bool(switch(flags, "enforce-eager")),
+        unknown=frozenset(_unreadable(server, fraction_of_memory)),
     )
 
 
-def _speculates(read: _Reader, engine: str) -> tuple[bool, bool]:
-    """Whether the draft layers of the checkpoint itself are loaded, and whether another draft model is."""
-    if engine == "sglang":
-        algorithm = read.text("speculative-algorithm")
+def _count(flags: _Flags, name: str) -> int | None:
+    """A number that is at least 1; none below (``-1``: as the engine likes) and none that no engine can mean."""
+    value = integer(flags, name, None)
+    return value if value is not None and 1 <= value <= _MOST else None
+
+
+def _first(settings: Mapping[str, Setting], names: Iterable[str]) -> Setting | None:
+    return next((settings[name] for name in names if name in settings), None)
+
+
+def _text(flags: _Flags, *names: str) -> str | None:
+    setting = _first(flags, names)
+    return setting.value if setting is not None else None
+
+
+def _stated(partition: Setting | None) -> tuple[int, ...] | None:
+    text = partition.value if partition is not None else None
+    return tuple(int(one) for one in text.split(",")) if text and re.fullmatch(r"\d{1,5}(,\d{1,5})*", text) else None
+
+
+def _unreadable(server: Server, utilization: Setting | None) -> Iterator[str]:
+    """Fields that are set to something that is not known, or is no number where the field is one."""
+    flags = server.flags
+    if utilization is not None and not any(fraction(flags, name) is not None for name in _UTILIZATION[server.engine]):
+        yield "utilization"
+    for field, name in (("max_model_len", _MODEL_LEN[server.engine]), ("max_num_batched_tokens", _STEP[server.engine])):
+        written = integer(flags, name, 1)
+        if written is None or written > _MOST:
+            yield field
+    cache = _first(flags, _KV_DTYPE)
+    if cache is not None and cache.value is None:
+        yield "kv_dtype"
+
+
+def _speculation(server: Server) -> str | None:
+    """Whose draft is loaded: the checkpoint's ``own`` layers, a ``separate`` model, ``none``; ``None`` where it is not known."""
+    flags = server.flags
+    if server.engine == "sglang":
+        algorithm = flags.get("speculative-algorithm")
         if algorithm is None:
-            return False, False
-        separate = read.has("speculative-draft-model-path")
-        return not separate and algorithm.upper() in ("EAGLE", "NEXTN"), separate
-    if engine == "trtllm":
-        kind = (read.optional("speculative_config.decoding_type", "decoding_type") or "").upper()
-        return kind == "MTP", bool(kind) and kind not in ("MTP", "NGRAM")
-    config = (read.optional("speculative-config") or "").lower()
-    method = (read.optional("speculative_config.method", "method") or "").lower()
-    own = "mtp" in config or "mtp" in method
-    stated = bool(config) or bool(method)
-    return own, stated and not own and "ngram" not in config + method
+            return "none"
+        if algorithm.value is None:
+            return None
+        if "speculative-draft-model-path" in flags:
+            return "separate"
+        return "own" if algorithm.value.upper() in ("EAGLE", "NEXTN") else "none"
+    if server.engine == "trtllm":
+        kind = (_text(flags, "speculative-config.decoding_type") or "").upper()
+        return "own" if kind == "MTP" else "separate" if kind and kind != "NGRAM" else "none"
+    said = f"{_text(flags, 'speculative-config') or ''} {_text(flags, 'speculative-config.method') or ''}".strip().lower()
+    return "own" if "mtp" in said else "separate" if said and "ngram" not in said else "none"

@@ -71,7 +71,7 @@ def summary_markdown(report: ImpactReport) -> str:
         blocks.append(Lines((_verdict_line(report.append_only),)))
     if report.cost.points:
         blocks.append(Lines((_cost_line(report.cost),)))
-    return _markdown(blocks)
+    return _markdown(blocks, "#####")
 
 
 # --- for programs ----------------------------------------------------------------------------------------------------
@@ -100,7 +100,8 @@ def as_data(found: Found) -> dict[str, Any]:
                 "commit": step.commit,
                 "subject": without_holes(step.subject),
                 "changes": [
-                    {"name": one.name, "before": _plain(one.before), "after": _plain(one.after), "points": list(one.points)} for one in step.changes
+                    {"name": one.name, "before": _plain(one.before), "after": _plain(one.after), "points": list(one.points)}
+                    for one in step.changes
                 ],
             }
             for step in history.steps
@@ -129,7 +130,10 @@ def _impact_data(report: ImpactReport) -> dict[str, Any]:
         "changelog": {
             "entries": len(report.scope.entries),
             "missing": [
-                {"key": one.key, "scenarios": list(one.scenarios), "points": [without_holes(point) for point in one.points], "proven": one.proven}
+                {
+                    "key": one.key, "scenarios": list(one.scenarios), "proven": one.proven,
+                    "points": [without_holes(point) for point in one.points],
+                }
                 for one in report.scope.missing
             ],
             "needless": [{"key": one.key, **_site(one.site)} for one in report.scope.needless],
@@ -151,9 +155,17 @@ def _impact_data(report: ImpactReport) -> dict[str, Any]:
     verdict = report.append_only
     if verdict is not None:
         site = None if verdict.site is None else _site(verdict.site)
-        data["append_only"] = {"holds": verdict.holds, "reason": without_holes(verdict.reason), "point": _plain(verdict.point), "site": site}
+        data["append_only"] = {
+            "holds": verdict.holds,
+            "reason": without_holes(verdict.reason),
+            "point": _plain(verdict.point),
+            "site": site,
+        }
     if report.hunks is not None:
-        data["hunks"] = [{**_hunk(one.hunk), "base": list(map(without_holes, one.base)), "head": list(map(without_holes, one.head))} for one in report.hunks]
+        data["hunks"] = [
+            {**_hunk(one.hunk), "base": list(map(without_holes, one.base)), "head": list(map(without_holes, one.head))}
+            for one in report.hunks
+        ]
     return data
 
 
@@ -228,7 +240,10 @@ def _impact_blocks(report: ImpactReport) -> Iterator[Block]:
         yield Lines((_verdict_line(report.append_only),))
     if report.hunks:
         yield Heading("Who reaches what changed")
-        rows = tuple((_hunk_place(one.hunk), str(len(one.base)), str(len(one.head)), _some(one.head or one.base)) for one in report.hunks[:_MOST_ROWS])
+        rows = tuple(
+            (_hunk_place(one.hunk), str(len(one.base)), str(len(one.head)), _some(one.head or one.base))
+            for one in report.hunks[:_MOST_ROWS]
+        )
         yield Table(("lines", "on base", "on head", "points"), rows, frozenset({0}))
     if report.cost.points:
         yield Heading("Cost")
@@ -342,11 +357,11 @@ def _text(blocks: Sequence[Block]) -> str:
     return "\n".join(out).strip("\n") + "\n"
 
 
-def _markdown(blocks: Sequence[Block]) -> str:
+def _markdown(blocks: Sequence[Block], level: str = "####") -> str:
     out: list[str] = []
     for block in blocks:
         if isinstance(block, Heading):
-            out += [f"#### {escape_markdown(block.text)}", ""]
+            out += [f"{level} {escape_markdown(block.text)}", ""]
         elif isinstance(block, Lines):
             if len(block.items) == 1:
                 out += [escape_markdown(block.items[0]), ""]
@@ -375,13 +390,18 @@ def _html(blocks: Sequence[Block]) -> str:
         else:
             out += ["<table>", "<tr>" + "".join(f"<th>{_escaped(cell)}</th>" for cell in block.head) + "</tr>"]
             for row in block.rows:
-                cells = (f"<td><code>{_escaped(c)}</code></td>" if n in block.code and c else f"<td>{_escaped(c)}</td>" for n, c in enumerate(row))
+                cells = (
+                    f"<td><code>{_escaped(c)}</code></td>" if n in block.code and c else f"<td>{_escaped(c)}</td>"
+                    for n, c in enumerate(row)
+                )
                 out.append("<tr>" + "".join(cells) + "</tr>")
             out.append("</table>")
     return "\n".join(out) + "\n"
 
 
-_STYLE = "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{border:1px solid #999;padding:.2em .5em;text-align:left}"
+_STYLE = (
+    "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{border:1px solid #999;padding:.2em .5em;text-align:left}"
+)
 
 
 def _escaped(text: str) -> str:

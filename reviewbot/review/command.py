@@ -96,7 +96,7 @@ def _dry_run(arguments: argparse.Namespace, means: Means) -> int:
     items = make_items(_new(checked), diff, _lines_of(checked.read))
     inline, rows = _split(items)
     facts = _facts(diff.head, inline, rows, checked, _settings_note(base, diff))
-    summary = summary_text(facts, links) if inline or rows or checked.unchecked else ""
+    summary = summary_text(facts, links) if inline or rows or checked.unchecked or checked.sections else ""
     report = {
         "version": VERSION,
         "base": _resolved(means.root, base),

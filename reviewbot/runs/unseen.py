@@ -1,4 +1,4 @@
-"""What decides a run beside its recipe, servers and clients: variables handed to the job, other programs, and steps on files of unknown text."""
+"""What decides a run beside its recipe, servers and clients: exported variables, other programs, steps on files of unknown text."""
 
 from __future__ import annotations
 

@@ -15,12 +15,14 @@ from reviewbot.bench.model import Job, Recipe
 from reviewbot.runs.model import Run
 from reviewbot.sweep.health import FATAL_LINES
 from reviewbot.trace.effects import Assign, Enter, Exec, Submit
+from reviewbot.trace.settings import TraceSettings
 from reviewbot.trace.values import is_known
 
 KINDS = ("launcher", "script", "recipe")
 CONTAINERS = ("none", "docker", "pyxis")
 DEFAULT_LIMIT = 4 * 3600.0  # seconds
 _SCHEDULERS = ("salloc", "sbatch", "srun")
+_ASSUMED = TraceSettings().workspace
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # Set for every step by the machine that runs it, or made by the job itself.
 _OF_THE_MACHINE = frozenset({"PATH", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME", "PWD", "OLDPWD", "SHLVL", "_", "TMPDIR"})
@@ -76,6 +78,11 @@ class Command:
     passed: tuple[str, ...]
 
 
+def placed(text: str) -> str:
+    """Text of a trace with the place of the job's copy of the repository for the one that the trace assumes."""
+    return text.replace(_ASSUMED, "{reviewbot:work}")
+
+
 def point_key(run: Run) -> str:
     """The name of a point on a launcher, which stands for its pool by one of its nodes."""
     return f"{run.point.id}@{run.node}"
@@ -92,7 +99,7 @@ def command_of(run: Run, job: Job, options: Options) -> Command:
         return _recipe(run, job, options, passed)
     if options.kind == "script":
         return _script(run, options, passed)
-    return Command("launcher", ("bash", "-e", "{folder}/step.sh"), {"step.sh": _ended(job.script)}, dict(job.environment), passed)
+    return Command("launcher", ("bash", "-e", "{reviewbot:folder}/step.sh"), {"step.sh": _ended(job.script)}, dict(job.environment), passed)
 
 
 def _ended(text: str) -> str:
@@ -104,7 +111,7 @@ def _script(run: Run, options: Options, passed: tuple[str, ...]) -> Command:
     if enter is None or run.script is None or not is_known(enter.path):
         raise Unplannable("it starts no bench script that is known")
     environment = {
-        name: variable.value
+        name: placed(variable.value)
         for name, variable in enter.environment.items()
         if variable.exported and is_known(variable.value) and _NAME.match(name) and name not in _OF_THE_MACHINE
     }
@@ -127,7 +134,7 @@ def _script(run: Run, options: Options, passed: tuple[str, ...]) -> Command:
             "--network=host",
             "--ipc=host",
             "--gpus=all",
-            "--volume={work}:/workspace",
+            "--volume={reviewbot:work}:/workspace",
             "--workdir=/workspace",
             *(f"--env={name}" for name in names),
             "--entrypoint=",
@@ -136,9 +143,15 @@ def _script(run: Run, options: Options, passed: tuple[str, ...]) -> Command:
         )
     else:
         argv = (
-            "srun", "--ntasks=1", f"--container-image={image}", "--container-mounts={work}:/workspace", "--container-workdir=/workspace",
-            "--no-container-mount-home", "--export=ALL", *inner,
-        )  # fmt: skip
+            "srun",
+            "--ntasks=1",
+            f"--container-image={image}",
+            "--container-mounts={reviewbot:work}:/workspace",
+            "--container-workdir=/workspace",
+            "--no-container-mount-home",
+            "--export=ALL",
+            *inner,
+        )
     return Command("script", argv, {}, environment, passed)
 
 
@@ -149,19 +162,19 @@ def _recipe(run: Run, job: Job, options: Options, passed: tuple[str, ...]) -> Co
     if not is_known(run.text.text) or (run.cluster is not None and not is_known(run.cluster.text)):
         raise Unplannable("its recipe has pieces that are not known before the launcher runs")
     selector = submit.recipe.rpartition(":")[2] if ":" in submit.recipe else ""
-    files = {"recipe.yaml": run.text.text}
+    files = {"recipe.yaml": placed(run.text.text)}
     if run.cluster is not None:
-        files["srtslurm.yaml"] = run.cluster.text
-    words = [*shlex.split(options.srtctl), "apply", "-f", "{folder}/recipe.yaml" + (f":{selector}" if selector else ""), "--json"]
+        files["srtslurm.yaml"] = placed(run.cluster.text)
+    words = [*shlex.split(options.srtctl), "apply", "-f", "{reviewbot:folder}/recipe.yaml" + (f":{selector}" if selector else ""), "--json"]
     for name, values in (("--set", submit.sets), ("--unset", submit.unsets)):
         for value in values:
-            words += [name, value]
+            words += [name, placed(value)]
     if options.mock:
         words.append("--mock")
     root = str(Path(reviewbot.__file__).resolve().parent.parent)
     code = f"import sys; sys.path.insert(0, {root!r}); from reviewbot.sweep.srt import main; sys.exit(main(sys.argv[1:]))"
-    environment = {**job.environment, **({"SRTSLURM_CONFIG": "{folder}/srtslurm.yaml"} if run.cluster is not None else {})}
-    return Command("recipe", (sys.executable, "-I", "-S", "-u", "-c", code, "{work}", "--", *words), files, environment, passed)
+    environment = {**job.environment, **({"SRTSLURM_CONFIG": "{reviewbot:folder}/srtslurm.yaml"} if run.cluster is not None else {})}
+    return Command("recipe", (sys.executable, "-I", "-S", "-u", "-c", code, "{reviewbot:work}", "--", *words), files, environment, passed)
 
 
 # --- resources -------------------------------------------------------------------------------------------------------

@@ -113,12 +113,12 @@ def read_result(path: Path, point: PlanPoint) -> list[dict[str, Any]]:
 def _rows(data: Mapping[str, Any], point: PlanPoint) -> list[dict[str, Any]]:
     if "num_requests_successful" in data or data.get("scenario_type") == "agentic-coding":
         return [_agentic(data, point)]
+    if isinstance(data.get("output_token_throughput"), Mapping) and "request_count" in data:
+        return [_aiperf(data, point)]
     if "total_token_throughput" in data or ("completed" in data and "output_throughput" in data):
         return [_fixed(data, point)]
     if isinstance(data.get("results"), Mapping) and ("configs" in data or "lm_eval_version" in data or "n-samples" in data):
         return _eval(data, point)
-    if isinstance(data.get("output_token_throughput"), Mapping) and "request_count" in data:
-        return [_aiperf(data, point)]
     if "exit_code" in data and "job_id" in data:
         return [
             {"shape": "status", "successful": 1 if data["exit_code"] == 0 else 0, "score": number(data.get("score")), "gpus": point.gpus}

@@ -287,11 +287,12 @@ class Runner:
     def _write_job(self, row: Row, point: PlanPoint, snapshot: Path | None, devices: tuple[int, ...] | None) -> None:
         folder = self.attempt_folder(row)
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in point.files.items():
-            (folder / name).write_text(text, "utf-8", "surrogateescape")
 
         def filled(text: str) -> str:
-            return text.replace("{folder}", str(folder)).replace("{work}", str(folder / "work"))
+            return text.replace("{reviewbot:folder}", str(folder)).replace("{reviewbot:work}", str(folder / "work"))
+
+        for name, text in point.files.items():
+            (folder / name).write_text(filled(text), "utf-8", "surrogateescape")
 
         environment = {name: filled(value) for name, value in point.environment.items()}
         if devices is not None:

@@ -28,7 +28,6 @@ _MAX_RESULT = 64 * 1024 * 1024
 def main(words: Sequence[str], poll: float = POLL) -> int:
     """``WORK -- srtctl apply ... --json``: 0 where the job completed. Its JSON files are copied to ``WORK/srt-results``."""
     work, command = words[0], list(words[2:])
-    command = [word.replace("{work}", work) for word in command]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, errors="replace", stdin=subprocess.DEVNULL, check=False)
     sys.stdout.write(done.stdout)
     sys.stdout.flush()

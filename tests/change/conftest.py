@@ -74,7 +74,9 @@ def repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Repository
 def value(report: dict[str, Any], name: str) -> dict[str, Any]:
     """The only differing value of that name."""
     found = [one for point in report["changed"] for one in point["values"] if one["name"] == name]
-    assert len({(one["base"], one["head"], str(one["because"])) for one in found}) == 1, [one["name"] for p in report["changed"] for one in p["values"]]
+    assert len({(one["base"], one["head"], str(one["because"])) for one in found}) == 1, [
+        one["name"] for p in report["changed"] for one in p["values"]
+    ]
     return dict(found[0])
 
 

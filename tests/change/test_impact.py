@@ -24,7 +24,9 @@ def test_nothing_changes(repository: Repository):
 
 
 def test_a_restructured_condition_changes_nothing(repository: Repository):
-    repository.replace(H100, 'if [[ "${IS_MULTINODE:-false}" == "true" ]]; then', 'multi=${IS_MULTINODE:-false}\nif [ "$multi" = true ]; then')
+    repository.replace(
+        H100, 'if [[ "${IS_MULTINODE:-false}" == "true" ]]; then', 'multi=${IS_MULTINODE:-false}\nif [ "$multi" = true ]; then'
+    )
     report = repository.impact()
     assert report["changed"] == []
 
@@ -40,7 +42,11 @@ def test_a_narrowed_condition_refuses_one_key(repository: Repository):
 
 
 def test_a_checkout_changes_for_one_framework_only(repository: Repository):
-    repository.replace(H100, "    git checkout v1.0.68\n", '    if [[ $FRAMEWORK == dynamo-vllm ]]; then\n        git checkout v1.0.67\n    else\n        git checkout v1.0.68\n    fi\n')
+    repository.replace(
+        H100,
+        "    git checkout v1.0.68\n",
+        "    if [[ $FRAMEWORK == dynamo-vllm ]]; then\n        git checkout v1.0.67\n    else\n        git checkout v1.0.68\n    fi\n",
+    )
     report = repository.impact()
     assert keys(report) == {"toy-fp8-h100-dynamo-vllm"}
     checkout = value(report, "checkout.1")
@@ -49,7 +55,7 @@ def test_a_checkout_changes_for_one_framework_only(repository: Repository):
 
 
 def test_the_condition_is_the_cause_where_the_value_was_there_before(repository: Repository):
-    old = '    if [[ $FRAMEWORK == dynamo-vllm ]]; then\n        git checkout v1.0.67\n    else\n        git checkout v1.0.68\n    fi\n'
+    old = "    if [[ $FRAMEWORK == dynamo-vllm ]]; then\n        git checkout v1.0.67\n    else\n        git checkout v1.0.68\n    fi\n"
     repository.replace(H100, "    git checkout v1.0.68\n", old)
     repository.base = repository.commit("two versions")
     repository.replace(H100, "if [[ $FRAMEWORK == dynamo-vllm ]]", "if [[ $FRAMEWORK == dynamo-v1 ]]")
@@ -86,7 +92,11 @@ def test_a_deleted_edit_is_caused_by_the_deletion(repository: Repository):
 
 
 def test_an_image_of_a_master_changes(repository: Repository):
-    repository.replace(MASTER, "toy-fp8-h100-dynamo-vllm:\n  image: vllm/vllm-openai:v0.11.0", "toy-fp8-h100-dynamo-vllm:\n  image: vllm/vllm-openai:v0.12.0")
+    repository.replace(
+        MASTER,
+        "toy-fp8-h100-dynamo-vllm:\n  image: vllm/vllm-openai:v0.11.0",
+        "toy-fp8-h100-dynamo-vllm:\n  image: vllm/vllm-openai:v0.12.0",
+    )
     report = repository.impact()
     assert keys(report) == {"toy-fp8-h100-dynamo-vllm"}
     because = value(report, "cluster.containers.vllm/vllm-openai:v0.12.0")["because"]
@@ -139,7 +149,9 @@ def test_keys_narrow_the_comparison(repository: Repository):
     repository.replace(H100, "git checkout v1.0.68", "git checkout v1.0.67")
     report = repository.impact("toy-fp8-h100-dynamo-vllm")
     assert keys(report) == {"toy-fp8-h100-dynamo-vllm"}
-    assert "the nearest is toy-fp8-h100-dynamo-vllm" in repository.run("impact", "toy-fp8-h100-dynamo-vlm", "--base", repository.base, status=2)
+    assert "the nearest is toy-fp8-h100-dynamo-vllm" in repository.run(
+        "impact", "toy-fp8-h100-dynamo-vlm", "--base", repository.base, status=2
+    )
 
 
 def test_commits_are_compared_like_the_working_tree(repository: Repository):
@@ -171,3 +183,20 @@ def test_hunks_tell_who_reaches_them(repository: Repository):
     assert len(hunks) == 1
     assert {name.split("[")[0] for name in hunks[0]["head"]} == {SGLANG, "toy-fp8-h100-dynamo-vllm"}
     assert hunks[0]["base"] == hunks[0]["head"]
+
+
+def test_the_summary_of_a_review_has_the_table(repository: Repository):
+    repository.replace(H100, "git checkout v1.0.68", "git checkout v1.0.67")
+    repository.commit()
+    out = repository.run("review", "--dry-run", "--base", repository.base, "--format", "json", "--fail-on", "never")
+    summary = json.loads(out)["summary"]
+    assert "#### Impact" in summary
+    assert "| `checkout.1` |" in summary
+    assert f"{H100}:" in summary
+
+
+def test_the_summary_of_a_review_is_silent_where_nothing_changes(repository: Repository):
+    repository.append("README.md", "more\n")
+    repository.commit()
+    out = repository.run("review", "--dry-run", "--base", repository.base, "--format", "json", "--fail-on", "never")
+    assert "Impact" not in json.loads(out)["summary"]

@@ -11,7 +11,7 @@ MORE = "      - { tp: 2, conc-list: [32, 64, 128] }"
 
 
 def entry(key: str, more: str = "") -> str:
-    return f"\n- config-keys:\n    - {key}\n  description:\n    - \"More points\"\n  pr-link: https://github.com/toylab/demo/pull/9\n{more}"
+    return f'\n- config-keys:\n    - {key}\n  description:\n    - "More points"\n  pr-link: https://github.com/toylab/demo/pull/9\n{more}'
 
 
 def test_a_change_without_an_entry_is_missing(repository: Repository):

@@ -51,7 +51,8 @@ def test_conditions_of_a_line(line: int, statement: int, conditions: list[tuple[
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("180", 10_800), ("30:00", 1_800), ("4:00:00", 14_400), ("1-12", 129_600), ("1-00:30", 88_200), ("soon", None), ("", None)]
+    ("text", "seconds"),
+    [("180", 10_800), ("30:00", 1_800), ("4:00:00", 14_400), ("1-12", 129_600), ("1-00:30", 88_200), ("soon", None), ("", None)],
 )
 def test_times_of_slurm(text: str, seconds: int | None):
     assert slurm_seconds(text) == seconds
@@ -75,7 +76,11 @@ def test_reach_of_a_line(repository: Repository):
 
 
 def test_reach_on_both_sides(repository: Repository):
-    repository.replace(H100, '    SRT_DIR="srt-slurm"\n', '    if [[ $FRAMEWORK == dynamo-vllm ]]; then\n        SRT_DIR="srt-slurm"\n    fi\n    SRT_DIR="${SRT_DIR:-other}"\n')
+    repository.replace(
+        H100,
+        '    SRT_DIR="srt-slurm"\n',
+        '    if [[ $FRAMEWORK == dynamo-vllm ]]; then\n        SRT_DIR="srt-slurm"\n    fi\n    SRT_DIR="${SRT_DIR:-other}"\n',
+    )
     line = repository.line(H100, '        SRT_DIR="srt-slurm"')
     report = reach(repository, f"{H100}:{line}", "--base", repository.base)
     assert names(report["head"][0]["points"]) == {VLLM}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STUBS = (
-    "curl", "docker", "enroot", "git", "hf", "make", "nvidia-smi", "pip", "python", "python3", "rocm-smi", "rsync", "sacct",
+    "curl", "docker", "enroot", "git", "hf", "make", "mpirun", "nvidia-smi", "pip", "python", "python3", "rocm-smi", "rsync", "sacct",
     "salloc", "sbatch", "sbcast", "scancel", "scontrol", "sglang", "sinfo", "sleep", "squeue", "srtctl", "srun", "sudo",
     "trtllm-serve", "unsquashfs", "uv", "vllm",
 )
@@ -26,7 +26,7 @@ _STUB = Path(__file__).with_name("stub.sh")
 @dataclass(frozen=True)
 class Call:
     """One call of a stub. ``recipe`` and ``cluster`` are the bytes of the file that ``srtctl apply`` was given and of ``srtslurm.yaml``
-    beside it."""
+    beside it; of an engine ``recipe`` holds the files that its words name."""
 
     argv: tuple[str, ...]
     cwd: str

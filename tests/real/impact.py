@@ -2,10 +2,10 @@
 
     PYTHONPATH=. python tests/real/impact.py REPO [SRT_SLURM] [--commits 20] [--last 150] [--changed 6] [--unchanged 6]
 
-Of the last commits (by first parents) that touch launchers, scripts, recipes or masters, those with the smallest hash of their id are taken.
-For points that impact calls changed, and for some that it calls unchanged (those whose launcher, script or recipe the commit touches first),
-the launcher of base and of head is run up to its submission; a bench script that it starts is run too. What they submit and start must
-differ exactly where impact says so. A difference is explained line by line; the exit status is 1 where there is one.
+Of the last commits (by first parents) that touch launchers, scripts, recipes or masters, those with the smallest hash of their id are
+taken. For points that impact calls changed, and for some that it calls unchanged (those whose launcher, script or recipe the commit
+touches first), the launcher of base and of head is run up to its submission; a bench script that it starts is run too. What they submit and
+start must differ exactly where impact says so. A difference is explained line by line; the exit status is 1 where there is one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.differential.real import SECRET, UPSTREAM, named_directories
 
 PATHS = ("runners", "benchmarks", "configs", "utils/*.sh")
 _MACHINE = frozenset({"HOME", "HOSTNAME", "PATH", "SHELL", "USER", "LANG", "OLDPWD", "PWD", "SHLVL", "_"})
-_ENGINES = ("vllm", "sglang", "trtllm-serve", "python3", "python")
+_ENGINES = ("mpirun", "vllm", "sglang", "trtllm-serve", "python3", "python")
 _VOLATILE = re.compile(r"\d{9,}|(?<=[-_.])\d{1,7}(?=[-_./]|$)")
 
 
@@ -46,6 +46,7 @@ class Observed:
     """What bash submitted and started, in a form that can be compared: part -> what it is."""
 
     parts: Mapping[str, object]
+    whole: bool = True  # false where a bench script ended before it started an engine: then what is equal says nothing
 
     def differences(self, other: Observed) -> list[str]:
         names = sorted(self.parts.keys() | other.parts.keys())
@@ -60,7 +61,8 @@ def chosen_commits(repository: str, head: str, last: int, number: int) -> list[s
     """The commits with the smallest hashes among the last ones that touch what runs are made of."""
     command = ["git", "-C", repository, "log", "--first-parent", f"-n{last}", "--format=%H", head, "--", *PATHS]
     commits = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    return sorted(commits, key=lambda commit: hashlib.sha256(commit.encode()).hexdigest())[:number]
+    chosen = sorted(commits, key=lambda commit: hashlib.sha256(commit.encode()).hexdigest())[:number]
+    return sorted(chosen, key=commits.index)  # neighbours share what is traced
 
 
 def export(repository: str, revision: str, folder: Path) -> None:
@@ -95,7 +97,8 @@ class World:
                 path, call = script
                 inner = {**environment, **_container(call)}
                 inner = {name: value for name, value in inner.items() if name not in _MACHINE}
-                parts.update(_served(self._bash(f"exec bash {path}", inner, workspace)))
+                served = _served(self._bash(f"exec bash {path}", inner, workspace))
+                return Observed({**parts, **served}, bool(served))
         except subprocess.TimeoutExpired:
             return None
         return Observed(parts)
@@ -124,7 +127,9 @@ def _launched(record: Record, given: Mapping[str, str]) -> dict[str, object]:
             for name, value in call.environment.items()
             if given.get(name) != value and name not in _MACHINE and effective_name(name)
         }
-    starts = [call.argv for call in record.calls if call.argv[0] in ("srun", "docker") and any(word.endswith(".sh") for word in call.argv[1:])]
+    starts = [
+        call.argv for call in record.calls if call.argv[0] in ("srun", "docker") and any(word.endswith(".sh") for word in call.argv[1:])
+    ]
     if starts:
         parts["starts"] = [_plain(argv) for argv in starts]
     if not record.submits and not starts:
@@ -136,7 +141,7 @@ def _launched(record: Record, given: Mapping[str, str]) -> dict[str, object]:
 def _served(record: Record) -> dict[str, object]:
     """Servers and clients, by the flags and the variables that the script sets itself."""
     found = [call for call in record.calls if call.argv[0] in _ENGINES and len(call.argv) > 2 and not call.argv[1].startswith("-c")]
-    return {f"engine {number}": sorted(_plain(call.argv)) for number, call in enumerate(found)}
+    return {f"engine {number}": (sorted(_plain(call.argv)), _parsed(call.recipe)) for number, call in enumerate(found)}
 
 
 def _script_of(record: Record, folder: Path) -> tuple[str, Call] | None:
@@ -208,7 +213,9 @@ def pairs_of(sides: Sides, report: ImpactReport, changed: int, unchanged: int) -
 
     def rank(pair: Pair) -> tuple[bool, str]:
         text = str(pair.after.environment)
-        concerned = pair.after.launcher in touched or any(path.rpartition("/")[2] in text for path in touched if path.endswith((".yaml", ".sh")))
+        concerned = pair.after.launcher in touched or any(
+            path.rpartition("/")[2] in text for path in touched if path.endswith((".yaml", ".sh"))
+        )
         return (not concerned, hashlib.sha256(f"{pair.point.id} {pair.after.launcher}".encode()).hexdigest())
 
     chosen = [*sorted(groups["changed"], key=rank)[:changed], *sorted(groups["unproven"], key=rank)[:2]]
@@ -253,14 +260,16 @@ def said_of(report: ImpactReport, pair: Pair) -> list[str]:
 
 
 def judge(pair: Pair, before: Observed | None, after: Observed | None, said: Sequence[str]) -> str:
-    """``equal``, ``unproven`` or what is wrong, which is printed."""
+    """``equal (changed)``, ``equal (unchanged)``, ``unproven``, ``not seen by bash`` or what is wrong, which is printed."""
     if before is None or after is None:
         return "timeout"
     differing = before.differences(after)
+    if not differing and not (before.whole and after.whole):
+        return "not seen by bash"
     if pair.expected == "unproven":
         return "unproven"
     if bool(differing) == (pair.expected == "changed"):
-        return "equal"
+        return f"equal ({pair.expected})"
     print(f"    {pair.point.id} on {pair.after.launcher}: impact says {pair.expected}")
     for text in differing[:4] if differing else said:
         print(f"        {text}", flush=True)
@@ -273,6 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("srt_slurm", nargs="?")
     parser.add_argument("--head", default="HEAD")
     parser.add_argument("--commits", type=int, default=20)
+    parser.add_argument("--commit", action="append", metavar="REV", help="this commit instead (repeatable)")
     parser.add_argument("--last", type=int, default=150)
     parser.add_argument("--changed", type=int, default=6, metavar="N", help="changed points of each commit")
     parser.add_argument("--unchanged", type=int, default=6, metavar="N")
@@ -283,8 +293,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     clones: dict[str, Any] = {UPSTREAM: Path(options.srt_slurm).resolve()} if options.srt_slurm else {}
     total: Counter[str] = Counter()
-    for commit in chosen_commits(options.repository, options.head, options.last, options.commits):
-        total += examine(options.repository, commit, clones, options)
+    for commit in options.commit or chosen_commits(options.repository, options.head, options.last, options.commits):
+        counts = examine(options.repository, commit, clones, options)
+        print("    " + (", ".join(f"{number} {name}" for name, number in sorted(counts.items())) or "nothing to compare"), flush=True)
+        total += counts
     print(f"{sum(total.values())} points: " + ", ".join(f"{number} {name}" for name, number in sorted(total.items())))
     return 1 if total["missed"] or total["too much"] else 0
 

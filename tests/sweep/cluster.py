@@ -53,8 +53,9 @@ SchedulerParameters=sched_interval=1,sched_min_interval=100000,batch_sched_delay
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 GresTypes=gpu
-NodeName=vm[0-1] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{ports[2]}-{ports[3]}] CPUs=16 Boards=1 SocketsPerBoard=1 CoresPerSocket=16
-ThreadsPerCore=1 RealMemory=8000 Gres=gpu:8 State=UNKNOWN PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1
+NodeName=vm[0-1] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{ports[2]}-{ports[3]}] CPUs=16 Boards=1 SocketsPerBoard=1 \\
+ CoresPerSocket=16 ThreadsPerCore=1 RealMemory=8000 Gres=gpu:8 State=UNKNOWN
+PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1
 PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=OFF
 """
 

@@ -31,7 +31,7 @@ def point(key: str, script: str = "true", **more: Any) -> PlanPoint:
         "kind": "launcher",
         "scenario": "fixed-seq-len",
         "row": {"model": "m", "precision": "bf16", "framework": "vllm"},
-        "argv": ("bash", "-e", "{folder}/step.sh"),
+        "argv": ("bash", "-e", "{reviewbot:folder}/step.sh"),
         "files": {"step.sh": script + "\n"},
         "environment": {"POINT": key},
         "passed": (),

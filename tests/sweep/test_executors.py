@@ -39,11 +39,18 @@ def test_jobs_of_scontrol():
     ("state", "expected"),
     [
         ("COMPLETING", ("running", "")),
-        ("PENDING Reason=launch_failed_requeued_held", ("ended", "node-failure")), ("CONFIGURING", ("queued", "")), ("REQUEUED", ("queued", "")), ("SOMETHING_NEW", ("queued", "")),
-        ("PREEMPTED", ("ended", "preempted")), ("NODE_FAIL", ("ended", "node-failure")), ("BOOT_FAIL", ("ended", "node-failure")),
-        ("TIMEOUT", ("ended", "timeout")), ("DEADLINE", ("ended", "timeout")), ("OUT_OF_MEMORY", ("ended", "out-of-memory")),
+        ("PENDING Reason=launch_failed_requeued_held", ("ended", "node-failure")),
+        ("CONFIGURING", ("queued", "")),
+        ("REQUEUED", ("queued", "")),
+        ("SOMETHING_NEW", ("queued", "")),
+        ("PREEMPTED", ("ended", "preempted")),
+        ("NODE_FAIL", ("ended", "node-failure")),
+        ("BOOT_FAIL", ("ended", "node-failure")),
+        ("TIMEOUT", ("ended", "timeout")),
+        ("DEADLINE", ("ended", "timeout")),
+        ("OUT_OF_MEMORY", ("ended", "out-of-memory")),
     ],
-)  # fmt: skip
+)
 def test_states(state: str, expected: tuple[str, str]):
     [seen] = parse_jobs(f"JobId=1 JobState={state}").values()
     assert (seen.state, seen.reason) == expected

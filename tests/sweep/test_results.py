@@ -45,6 +45,7 @@ EVAL = {
 }
 AIPERF = {
     "output_token_throughput": {"avg": 50.0},
+    "total_token_throughput": {"avg": 90.0},
     "request_count": {"avg": 7.0},
     "error_request_count": {"avg": 1.0},
     "inter_token_latency": {"avg": 21.0, "p50": 20.0},
