@@ -74,11 +74,18 @@ def _mentioned(context: Context, names: set[str], near: dict[str, set[str]]) -> 
     choice = "|".join(sorted(names))
     pattern = re.compile(rf"(?<![\w${{])({choice})(?:[\"']?\s*[:=]|[\"'])")
     passed = re.compile(rf"(?:-e|--env|--export=\S*)[ =,]?({choice})\b")
+    anything = re.compile(choice)
     found: set[str] = set()
     for kind in ("workflow", "launcher", "recipe", "master", "runners", "script", "python"):
         for path in context.documents.paths(kind):
-            for line in context.lines(path):
-                if any(name in line for name in names) and not line.lstrip().startswith("#"):
+            if found == names:
+                return found
+            lines = context.lines(path)
+            if not anything.search("\n".join(lines)):
+                continue
+            for line in lines:
+                if anything.search(line) and not line.lstrip().startswith("#"):
                     there = {*pattern.findall(line), *passed.findall(line)}
-                    found.update(name for name in there if kind not in ("script", "python") or _top(path) in near[name] | {"runners", "utils"})
+                    anywhere = kind not in ("script", "python") or _top(path) in ("runners", "utils")
+                    found.update(name for name in there if anywhere or _top(path) in near[name])
     return found
