@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from reviewbot.bench.model import Point
 from reviewbot.documents.positions import Site
 from reviewbot.runs.model import Setting
+from reviewbot.tree import Tree, TreeError
 
 
 def field_site(point: Point, *names: str) -> Site:
@@ -16,6 +17,14 @@ def field_site(point: Point, *names: str) -> Site:
         if site is not None:
             return site
     return point.site
+
+
+def real_path(tree: Tree, path: str) -> str:
+    """The file that a link leads to; the path itself where it is none, or leads nowhere in the repository."""
+    try:
+        return tree.resolve(path) if tree.is_link(path) else path
+    except TreeError:
+        return path
 
 
 def last_site(*settings: Setting | None) -> Site | None:
