@@ -111,7 +111,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         verb = commands.add_parser(name, help=about, allow_abbrev=False)
         if name in argv:  # what a command needs is imported only for that command
             getattr(import_module(module), add)(verb)
-            if name in _READING_VERBS:
+            if name in _READING_VERBS or name == "fit":
                 (_add_tracing if name == "when" else _add_reading)(verb)
                 continue
             verb.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
@@ -158,7 +158,7 @@ def _positive(text: str) -> int:
 def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
     if arguments.command == "rules":
         return _rules(arguments.name)
-    if arguments.command in _VERBS and arguments.command not in _READING_VERBS:
+    if arguments.command in _VERBS and arguments.command not in _READING_VERBS and not _fit_of_repository(arguments):
         module, _add, run, _about = _VERBS[arguments.command]
         status: int = getattr(import_module(module), run)(arguments)
         return status
@@ -179,9 +179,14 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
             return _sweep(arguments, parts, progress)
         if arguments.command == "trace":
             return _trace(arguments, parts, progress)
+        if arguments.command == "fit":
+            return _fit(arguments, parts, progress)
         if arguments.command in _READING_VERBS:
             return _change(arguments, parts, progress)
-        return _check(arguments, parts, progress)
+        from reviewbot.engine.workers import calm
+
+        with calm():
+            return _check(arguments, parts, progress)
     except PartsError as error:
         raise UsageError(str(error)) from None
     finally:
@@ -234,7 +239,7 @@ def _compared(
     if base is None:
         return _findings(session, head, chosen, known, arguments, progress)
     changed, renames = session.changes(base, head)
-    result = _findings(session, head, chosen, known, arguments, progress, changed=changed)
+    result = _findings(session, head, chosen, known, arguments, progress, changed=changed, base=base)
     before = _findings(session, base, chosen, known, arguments, progress, renames=renames)
     return against(result, before.findings)
 
@@ -304,7 +309,7 @@ def _impact_section(session: Session, base: str, head: str, said: bool, debug: b
     from reviewbot.review.render import SummarySection
 
     try:
-        report = impact_report(Sides(session, base, head))
+        report = impact_report(Sides(session, base, head), processes=os.cpu_count() or 1)
     except Exception as error:  # findings are told all the same
         if debug:
             raise
@@ -344,11 +349,12 @@ def _findings(
     progress: Progress,
     *,
     changed: frozenset[str] | None = None,
+    base: str | None = None,
     renames: dict[str, str] | None = None,
 ) -> Result:
     from reviewbot.engine.run import check
 
-    context = session.context(revision, changed, arguments.base if changed is not None else None)
+    context = session.context(revision, changed, base)
     return check(context, chosen, known, renames=renames, debug=arguments.debug, progress=progress)
 
 
@@ -404,6 +410,37 @@ def _change(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> 
     return OK
 
 
+def _fit_of_repository(arguments: argparse.Namespace) -> bool:
+    if arguments.command != "fit":
+        return False
+    from reviewbot.fit import command
+
+    try:
+        return command.of_repository(arguments)
+    except command.UsageError as error:
+        raise UsageError(str(error)) from None
+
+
+def _fit(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from reviewbot.change.sides import ChangeError, chosen, runs_of
+    from reviewbot.fit.run_table import rows_of
+    from reviewbot.report.fit import render_json, render_text
+
+    session = _session(arguments, parts, progress, None, revision=None)
+    context = session.context(arguments.head)
+    if arguments.names:  # only what is asked for is traced
+        bench = context.bench
+        try:
+            wanted = chosen(arguments.names, {name for point in bench.points for name in (point.key, point.id)})
+        except ChangeError as error:
+            raise UsageError(f"{error} (a model needs --gpu and --engine)") from None
+        vars(context)["bench"] = bench.narrowed(point for point in bench.points if {point.key, point.id} & wanted)
+    rows = rows_of(runs_of(context))
+    progress.clear()
+    _write(render_json(rows) if arguments.format == "json" else render_text(rows, every=arguments.every, colour=_colour()))
+    return FOUND if any(row.report is not None and row.report.verdict == "does-not-fit" for row in rows) else OK
+
+
 def _rules(name: str | None) -> int:
     from reviewbot.engine.registry import nearest
 
@@ -436,6 +473,7 @@ def _session(
         session = Session(
             parts, root, settings_revision=arguments.head if revision is None else revision, upstreams=_upstreams(arguments.upstream),
             jobs=arguments.jobs or os.cpu_count() or 1, cache=not arguments.no_cache, progress=progress,
+            pull_request=_pull_request(arguments),
         )  # fmt: skip
         for name in session.settings.levels if known is not None else ():
             if known is not None and name not in known:
@@ -449,6 +487,16 @@ def _session(
     except SettingsError as error:
         raise UsageError(str(error)) from None
     return session
+
+
+def _pull_request(arguments: argparse.Namespace) -> int | None:
+    """The pull request that is checked, where the command line, or the runner in a job of one, says it."""
+    given = getattr(arguments, "pr", None)
+    if isinstance(given, int):
+        return given
+    kind, _, rest = os.environ.get("GITHUB_REF", "").removeprefix("refs/").partition("/")
+    number = rest.partition("/")[0]
+    return int(number) if kind == "pull" and number.isascii() and number.isdigit() and len(number) < 10 else None
 
 
 def _root(arguments: argparse.Namespace) -> Path:
@@ -555,9 +603,7 @@ def _rendered(report: Report, form: str) -> str:
     if form == "text":
         from reviewbot.report.text import render_text
 
-        terminal = sys.stdout.isatty()
-        colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        return render_text(report, colour=colour, terminal=terminal)
+        return render_text(report, colour=_colour(), terminal=sys.stdout.isatty())
     if form == "json":
         from reviewbot.report.json import render_json
 
@@ -573,6 +619,10 @@ def _rendered(report: Report, form: str) -> str:
     from reviewbot.report.markdown import render_markdown
 
     return render_markdown(report)
+
+
+def _colour() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _status(report: Report, fail_on: str) -> int:

@@ -59,8 +59,10 @@ class Session:
         jobs: int,
         cache: bool,
         progress: Callable[[str, int, int], None],
+        pull_request: int | None = None,
     ) -> None:
         self.root = root
+        self._pull_request = pull_request
         self._parts = parts
         self._trees: dict[str | None, Tree] = {}
         self._contexts: dict[str | None, Context] = {}
@@ -102,6 +104,7 @@ class Session:
                 lambda bench: self._parts.build_runs(bench, options),
                 changed,
                 self.context(base) if base is not None else None,
+                self._pull_request,
             )
             self._contexts[revision].checks = self._checks(options)
         return self._contexts[revision]
@@ -199,12 +202,19 @@ def default_parts() -> Parts:
 
     parses: list[Any] = []  # one for all revisions
 
-    def collector(tree: Tree, options: Options) -> Any:
-        from reviewbot.runs.collect import Collector
+    def parsed() -> Any:
         from reviewbot.trace.trace import ParseCache
 
         if not parses:
             parses.append(ParseCache())
-        return Collector(tree, options.upstreams, options.opaque_helpers, parses[0])
+        return parses[0]
 
-    return Parts(open_tree, DocumentStore, load_bench, build_runs, renames, collector, (TreeError, GitError))
+    def documents(tree: Tree, bench: Callable[[], Any]) -> Documents:
+        return DocumentStore(tree, bench, parsed().scripts)
+
+    def collector(tree: Tree, options: Options) -> Any:
+        from reviewbot.runs.collect import Collector
+
+        return Collector(tree, options.upstreams, options.opaque_helpers, parsed())
+
+    return Parts(open_tree, documents, load_bench, build_runs, renames, collector, (TreeError, GitError))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -141,3 +143,13 @@ def _texts(fields: Fields, name: str, required: bool) -> tuple[Text, ...]:
     if not items.items:
         fields.fail("missing-field", f"{name!r} must not be empty", items.span, name)
     return tuple(found)
+
+
+_LINK = re.compile(r"(https://[\w.-]+/[\w.-]+/[\w.-]+/pull/)\d{1,9}\Z")
+
+
+def link_base(changelog: Changelog) -> str | None:
+    """What stands in front of the number in most links (``https://github.com/OWNER/NAME/pull/``); ``None`` where no entry has one."""
+    links = (_LINK.match(entry.pr_link.text.strip()) for entry in changelog.entries if entry.pr_link is not None)
+    found = Counter(match[1] for match in links if match is not None)
+    return found.most_common(1)[0][0] if found else None

@@ -68,9 +68,9 @@ _ASSIGNMENT_PLACE = re.compile(r"(?:^|[;&|(!{]|\b(?:then|do|else|if|elif|while|u
 _REDIRECT_HEAD = re.compile(r"\d*(?:&>>|&>|>>|>\||>&|<&|<>|>|<(?![<(]))[ \t]*")
 # `!` before a compound command or a function, which the grammar does not know
 _NEGATION = re.compile(
-    r"(?:(?<=[;&|({\n!])|(?<=\bthen)|(?<=\bdo)|(?<=\belse)|(?<=\bif)|(?<=\belif)|(?<=\bwhile)|(?<=\buntil)|\A)((?:[ \t]|\\\n)*)!"
-    r"(?=(?:[ \t]|\\\n)+(?:(?:[{(]|(?:if|for|while|until|case|select|function)\b|[\w.-]+[ \t]*\([ \t]*\))))"
+    r"!(?=(?:[ \t]|\\\n)+(?:(?:[{(]|(?:if|for|while|until|case|select|function)\b|[\w.-]+[ \t]*\([ \t]*\))))"
 )
+_OPENED = re.compile(r"\b(?:then|do|else|if|elif|while|until)\Z", re.ASCII)
 _LONE_DOLLAR = re.compile(r"\$(?=\s|\Z)")
 _INNER_HASH = re.compile(r"(\$\{[!#]?\w+(?:\[[^\]\n]*\])?#+)|(?<=[\w.\-/:=@%+,~^*])\#")  # no comment, though the grammar takes it for one
 _HIGH_PLANE = re.compile("[\U000F0000-\U000FFFFD]")
@@ -175,7 +175,7 @@ def _masked(source: Source) -> str:
     if "time" in text:
         text = _TIME.sub(lambda m: m.group(1) + " " * (m.end() - m.end(1)), text)
     if "!" in text:
-        text = _NEGATION.sub(lambda m: m.group(1) + " ", text)
+        text = _NEGATION.sub(lambda m: " " if _begins_command(text, m.start()) else "!", text)
     if not source.heredocs:
         return text
     pieces: list[str] = []
@@ -191,6 +191,15 @@ def _masked(source: Source) -> str:
         at = end
     pieces.append(text[at:])
     return "".join(pieces)
+
+
+def _begins_command(text: str, at: int) -> bool:
+    """Whether a command can begin at a place."""
+    while at > 0 and text[at - 1] not in ";&|({\n!" and not _OPENED.search(text, max(0, at - 7), at):
+        if text[at - 1] not in " \t":
+            return False
+        at -= 1
+    return True
 
 
 def _assignment_redirects(source: Source, start: int, end: int) -> tuple[int, int] | None:

@@ -42,7 +42,8 @@ class Documents(Protocol):
 class Context:
     """What a rule may read. ``bench`` and ``runs`` are made when they are first asked for.
 
-    ``changed`` holds the paths that differ from the base revision, ``base`` what was there; both are ``None`` where no base is given. ``bench`` is ``Any`` here,
+    ``changed`` holds the paths that differ from the base revision, ``base`` what was there; both are ``None`` where no base is given.
+    ``pull_request`` is the number of the one that is checked, where it is known. ``bench`` is ``Any`` here,
     since every adapter's bench has the same fields but no common base; ``reviewbot.bench.repository.Bench`` names them.
     """
 
@@ -55,12 +56,14 @@ class Context:
         build_runs: Callable[[Any], Iterable[Run]],
         changed: Collection[str] | None = None,
         base: Context | None = None,
+        pull_request: int | None = None,
     ) -> None:
         self.tree = tree
         self.settings = settings
         self.documents = documents
         self.changed = None if changed is None else frozenset(changed)
         self.base = base
+        self.pull_request = pull_request
         self._load_bench = load_bench
         self._build_runs = build_runs
         self._lines: dict[str, list[str]] = {}

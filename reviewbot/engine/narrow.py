@@ -132,6 +132,7 @@ class RestContext(Context):
         super().__init__(whole.tree, whole.settings, whole.documents, lambda: whole.bench, lambda bench: (), whole.changed)
         self.set_runs(())
         self.base = whole.base
+        self.pull_request = whole.pull_request
         self._whole = whole
 
     @property

@@ -146,6 +146,39 @@ def first_word(statement: Statement) -> str:
     return (given[0].static or "") if given else ""
 
 
+def assignments(statement: Statement) -> tuple[Assignment, ...]:
+    """The assignments of a plain command or of a declaration, as they are written."""
+    items = statement.assignments if isinstance(statement, Simple) else statement.items if isinstance(statement, Declaration) else ()
+    return tuple(item for item in items if isinstance(item, Assignment))
+
+
+def array_words(statement: Statement) -> tuple[Word, ...]:
+    """The words that a statement puts into arrays."""
+    return tuple(word for item in assignments(statement) if item.array is not None for _, word in item.array)
+
+
+def own_words(statement: Statement) -> Iterator[Word]:
+    """All words of a plain command, a declaration, a loop or a ``case``: arguments, values that are assigned, targets of redirects."""
+    items: tuple[Assignment | Word, ...] = ()
+    if isinstance(statement, Simple):
+        items = (*statement.assignments, *statement.words)
+    elif isinstance(statement, Declaration):
+        items = statement.items
+    elif isinstance(statement, For):
+        items = statement.words or ()
+    elif isinstance(statement, Case):
+        items = (statement.subject,)
+    for item in items:
+        if isinstance(item, Word):
+            yield item
+            continue
+        if item.value is not None:
+            yield item.value
+        yield from (word for _, word in item.array or ())
+    if isinstance(statement, (Simple, Declaration)):
+        yield from (redirect.target for redirect in statement.redirects)
+
+
 def blocks(statement: Statement) -> Iterator[Block]:
     """The blocks of a compound statement, in their order."""
     if isinstance(statement, If):

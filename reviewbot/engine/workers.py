@@ -27,7 +27,7 @@ Work = Callable[[int], bytes]
 def work_on(count: int, work: Work, jobs: int, done: Callable[[int], None] = lambda pieces: None) -> list[bytes]:
     """``work(0)`` to ``work(count - 1)``, in this order, made by up to ``jobs`` processes."""
     answers: dict[int, bytes] = {}
-    with _calm():
+    with calm():
         if jobs > 1 and 1 < count <= _QUEUE and hasattr(os, "fork") and threading.active_count() == 1:
             _in_processes(count, work, min(jobs, count), answers, done)
         for number in range(count):
@@ -39,7 +39,7 @@ def work_on(count: int, work: Work, jobs: int, done: Callable[[int], None] = lam
 
 
 @contextlib.contextmanager
-def _calm() -> Iterator[None]:
+def calm() -> Iterator[None]:
     """Rare garbage collection: what was there before is no garbage, and a piece makes much that lives until its end."""
     thresholds = gc.get_threshold()
     gc.freeze()

@@ -60,6 +60,7 @@ class Layout:
     partition: tuple[int, ...] | None = None  # layers of each pipeline stage
     absorbed: bool = True
     language_only: bool = False  # the vision tower is not loaded
+    eager: bool = False  # no graphs are captured
     unknown: frozenset[str] = frozenset()  # fields that are set to something that is not known
 
 
@@ -78,6 +79,13 @@ class Split:
     head_tp: int
     pp: int
     world: int
+
+
+def described(layout: Layout) -> str:
+    """``TP 8 x PP 2 x EP 8 with DP-attention``: the sizes in the engine's notation, without those that are 1."""
+    parts = [f"TP {layout.tp}"]
+    parts += [f"{name} {size}" for name, size in (("PP", layout.pp), ("DP", layout.dp), ("EP", layout.ep), ("CP", layout.cp)) if size > 1]
+    return " x ".join(parts) + (" with DP-attention" if layout.dp_attention else "")
 
 
 def at_least(version: Version | None, *bound: int) -> bool:
@@ -169,14 +177,24 @@ _PARTITION = ("VLLM_PP_LAYER_PARTITION", "SGLANG_PP_LAYER_PARTITION")
 _Flags = Mapping[str, Setting]
 
 
-def utilization_setting(server: Server) -> Setting | None:
-    """The setting that gives the fraction of memory, where it is written."""
-    return _first(server.flags, _UTILIZATION.get(server.engine, ()))
+def utilization_names(engine: str) -> tuple[str, ...]:
+    """The flags that give the fraction of memory."""
+    return _UTILIZATION[engine]
 
 
 def utilization_flag(engine: str) -> str:
     """What the fraction of memory is called."""
     return _UTILIZATION[engine][0].rsplit(".", 1)[-1]
+
+
+def max_model_len_flag(engine: str) -> str:
+    """What the longest context is called."""
+    return _MODEL_LEN[engine]
+
+
+def step_tokens_flag(engine: str) -> str:
+    """What the largest number of tokens of a step is called."""
+    return _STEP[engine]
 
 
 def layout_of(
@@ -201,7 +219,7 @@ def layout_of(
         concurrency = None
     flags, engine = server.flags, server.engine
     cap = batch_cap(server)
-    fraction_of_memory = utilization_setting(server)
+    fraction_of_memory = _first(flags, _UTILIZATION[engine])
     return Layout(
         engine=engine,
         tp=own.tp or 1,
@@ -232,6 +250,7 @@ def layout_of(
         concurrency=concurrency,
         partition=_stated(partition),
         language_only=bool(switch(flags, "language-model-only")),
+        eager=bool(switch(flags, "enforce-eager")),
         unknown=frozenset(_unreadable(server, fraction_of_memory)),
     )
 

@@ -6,7 +6,7 @@ name=${0##*/}
 case $name in
   python3)
     if [[ ${1-} == - ]]; then /usr/bin/cat > "$call.stdin"; fi ;;
-  trtllm-serve | vllm | sglang) # files that configure an engine
+  mpirun | trtllm-serve | vllm | sglang) # files that configure an engine
     for word; do
       word=${word#--*=}
       if [[ -f $word && $word == *.@(yml|yaml|json) ]]; then /usr/bin/cat "$word" >> "$call.recipe"; fi

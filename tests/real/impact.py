@@ -37,7 +37,7 @@ from tests.differential.real import SECRET, UPSTREAM, named_directories
 
 PATHS = ("runners", "benchmarks", "configs", "utils/*.sh")
 _MACHINE = frozenset({"HOME", "HOSTNAME", "PATH", "SHELL", "USER", "LANG", "OLDPWD", "PWD", "SHLVL", "_"})
-_ENGINES = ("vllm", "sglang", "trtllm-serve", "python3", "python")
+_ENGINES = ("mpirun", "vllm", "sglang", "trtllm-serve", "python3", "python")
 _VOLATILE = re.compile(r"\d{9,}|(?<=[-_.])\d{1,7}(?=[-_./]|$)")
 
 

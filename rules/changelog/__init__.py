@@ -1,0 +1,1 @@
+"""What the performance changelog says against what a change does."""
