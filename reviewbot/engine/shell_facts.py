@@ -22,6 +22,7 @@ from reviewbot.documents.shell_syntax import (
     Function,
     Group,
     If,
+    Literal,
     Parameter,
     Pipeline,
     Script,
@@ -129,7 +130,12 @@ def exclusive(one: Placed, other: Placed) -> bool:
 
 def text_of(script: Script, statement: Statement) -> str:
     """The lines of a statement as they are written."""
-    return "\n".join(script.text.split("\n")[statement.line - 1 : statement.end_line])
+    return "\n".join(_lines(script.text)[statement.line - 1 : statement.end_line])
+
+
+@lru_cache(maxsize=256)
+def _lines(text: str) -> list[str]:
+    return text.split("\n")
 
 
 def stops_at_failure(facts: Facts) -> bool:
@@ -237,7 +243,7 @@ def _inside(node: object) -> Iterator[Any]:
     if isinstance(node, tuple):
         for item in node:
             yield from _inside(item)
-    elif is_dataclass(node):
+    elif is_dataclass(node) and not isinstance(node, Literal) and not (isinstance(node, Word) and node.static is not None):
         yield node
         if not hasattr(node, "body"):
             for name in _field_names(node.__class__):
@@ -293,7 +299,7 @@ def _expanded(node: object) -> Iterator[Read | Assigned]:
         for item in node:
             yield from _expanded(item)
         return
-    if not is_dataclass(node):
+    if isinstance(node, Literal) or (isinstance(node, Word) and node.static is not None) or not is_dataclass(node):
         return
     if isinstance(node, Parameter):
         if _NAME.match(node.name):

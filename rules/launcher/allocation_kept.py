@@ -35,16 +35,17 @@ _CANCELS = re.compile(r"\bscancel\w*\b")
 
 def check(context: Context) -> Iterator[Finding]:
     by_workflow: list[tuple[str, int]] | None = None
+    scripts = {path: context.documents.shell(path) for path in context.documents.paths("shell")}
+    allocating = [path for path, script in scripts.items() if "--no-shell" in script.text and "salloc" in script.text]
     cancelling = {
         placed.statement.name
-        for path in context.documents.paths("shell")
-        for placed in facts_of(context.documents.shell(path)).statements
-        if isinstance(placed.statement, Function) and _CANCELS.search(text_of(context.documents.shell(path), placed.statement))
+        for script in scripts.values()
+        if allocating and "scancel" in script.text
+        for placed in facts_of(script).statements
+        if isinstance(placed.statement, Function) and _CANCELS.search(text_of(script, placed.statement))
     }
-    for path in context.documents.paths("shell"):
-        script = context.documents.shell(path)
-        if "--no-shell" not in script.text or "salloc" not in script.text:
-            continue
+    for path in allocating:
+        script = scripts[path]
         simple = [placed for placed in facts_of(script).statements if isinstance(placed.statement, Simple)]
         for one in simple:
             if first_word(one.statement) != "salloc" or not any(word.text == "--no-shell" for word in words(one.statement)):

@@ -31,6 +31,7 @@ from reviewbot.engine.shell_facts import facts_of
 
 RULE = Rule("unread-export", Level.WARNING, frozenset({"documents"}))
 
+_NO_CODE = (".md", ".png", ".svg", ".csv", ".lock", ".ipynb", ".parquet")
 _FOREIGN = re.compile(
     r"(?:SLURM|SBATCH|SALLOC|SRUN|SQUEUE|PMIX?|OMPI|ENROOT|PYXIS|DOCKER|NVIDIA|CUDA|NCCL|RCCL|UCX|NVSHMEM|GLOO|TORCH|PYTORCH|TRITON|VLLM|SGLANG|"
     r"SGL|TRTLLM|TLLM|DYN|DYNAMO|FLASHINFER|LMCACHE|MOONCAKE|MC|ATOM|AITER|HSA|HIP|ROCR|ROCM|AMD|MORI|HF|HUGGINGFACE|TRANSFORMERS|TOKENIZERS|UV|"
@@ -73,29 +74,20 @@ def check(context: Context) -> Iterator[Finding]:
 
 def _unread(context: Context, names: set[str], given: dict[str, list[Site]]) -> set[str]:
     """The names of which the repository's files hold no other word than where they are set."""
-    if not names:
-        return set()
-    pattern = re.compile(rb"[A-Z][A-Z0-9_]+")
-    wanted = {name.encode(): name for name in names}
-    places = {name: {(site.path, site.line) for site in sites} for name, sites in given.items()}
-    left = set(names)
-    for path in context.tree.paths():
-        if not path.endswith((".md", ".png", ".svg", ".csv", ".lock", ".ipynb", ".parquet")) and left:
-            for name in _mentions(context, path, pattern, wanted, places):
-                left.discard(name)
-    return left
+    for path in context.documents.paths("shell"):
+        names -= {read.name for read in facts_of(context.documents.shell(path)).reads}
+    wanted = {name: re.compile(rf"(?<![A-Za-z0-9_]){name}(?![A-Za-z0-9_])") for name in names}
+    places = {name: {(site.path, site.line) for site in given[name]} for name in names}
+    for path in context.tree.paths() if wanted else ():
+        if path.endswith(_NO_CODE) or context.tree.is_link(path):
+            continue
+        data = context.tree.read(path)
+        for name in [name for name in wanted if name.encode() in data]:
+            if any(_reads(line, wanted[name], (path, number) in places[name]) for number, line in enumerate(context.lines(path), 1)):
+                del wanted[name]
+    return set(wanted)
 
 
-def _mentions(
-    context: Context, path: str, pattern: re.Pattern[bytes], wanted: dict[bytes, str], places: dict[str, set[tuple[str, int]]]
-) -> Iterator[str]:
-    if context.tree.is_link(path):
-        return
-    found = wanted.keys() & set(pattern.findall(context.tree.read(path)))
-    for word in found:
-        name = wanted[word]
-        for number, line in enumerate(context.lines(path), 1):
-            rest = line if (path, number) not in places[name] else line.replace(name, "", 1)
-            if re.search(rf"(?<![A-Za-z0-9_]){name}(?![A-Za-z0-9_])", rest) and not rest.lstrip().startswith("#"):
-                yield name
-                break
+def _reads(line: str, name: re.Pattern[str], sets: bool) -> bool:
+    """Whether a line names a variable, apart from the once that sets it."""
+    return not line.lstrip().startswith("#") and len(name.findall(line)) > sets
