@@ -60,7 +60,10 @@ def check(context: Context) -> Iterator[Finding]:
                 + (", only the workflow cancels jobs" if by_workflow else ""),
                 Site(path, one.statement.line),
                 help="`trap 'scancel \"$JOB_ID\"' EXIT` as soon as the id is known",
-                related=[(Site(*place), "cancels jobs") for place in by_workflow[:1]],
+                related=[
+                    *((Site(path, line), "the last step that needs it") for line in _steps(simple, one)[-1:]),
+                    *((Site(*place), "cancels jobs") for place in by_workflow[:1]),
+                ],
                 structure="salloc",
                 subject="salloc",
                 level=Level.NOTE if by_workflow else None,
@@ -72,6 +75,16 @@ def _cancels(text: str, placed: Placed, functions: set[str]) -> bool:
     if name in ("echo", "printf"):
         return False
     return bool(_CANCELS.search(text)) or name in functions or (name == "trap" and any(function in text for function in functions))
+
+
+def _steps(simple: list[Placed], allocation: Placed) -> list[int]:
+    """The lines of the steps that run in the allocation."""
+    start = allocation.statement.line
+    return [
+        other.statement.line
+        for other in simple
+        if other.statement.line > start and first_word(other.statement) == "srun" and not exclusive(allocation, other)
+    ]
 
 
 def _workflows(context: Context) -> Iterator[tuple[str, int]]:
