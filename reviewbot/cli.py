@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reviewbot.progress import Progress
     from reviewbot.report.common import Report
     from reviewbot.review.render import SummarySection
+    from reviewbot.runs.model import Run
     from reviewbot.tree import Tree
 
 OK, FOUND, USAGE, INCOMPLETE = 0, 1, 2, 3
@@ -278,7 +279,7 @@ def _review(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> 
         if arguments.baseline is not None:
             result = _hidden(result, _baseline_at(session, settings, arguments.baseline))
         progress.clear()
-        sections = _impact_section(session, base, head, any(one.status == "new" for one in result.findings), arguments.debug)
+        sections = _sections(session, base, head, any(one.status == "new" for one in result.findings), arguments.debug)
         lines = session.context(head).lines
         return command.Checked(
             result.findings, result.incomplete, result.ignored, known, session.settings.fail_on, lines, read_at(head), sections=sections
@@ -301,7 +302,7 @@ def _review(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> 
         raise UsageError(str(error)) from None
 
 
-def _impact_section(session: Session, base: str, head: str, said: bool, debug: bool) -> tuple[SummarySection, ...]:
+def _sections(session: Session, base: str, head: str, said: bool, debug: bool) -> tuple[SummarySection, ...]:
     """What the summary says about the points that a change touches; nothing where none is and there is nothing else to say."""
     from reviewbot.change.command import impact_report
     from reviewbot.change.sides import Sides
@@ -316,7 +317,23 @@ def _impact_section(session: Session, base: str, head: str, said: bool, debug: b
         return (SummarySection("Impact", f"It cannot be told which points change: {type(error).__name__}."),)
     if not said and report.impact.empty:
         return ()
-    return (SummarySection("Impact", summary_markdown(report)),)
+    impact = SummarySection("Impact", summary_markdown(report))
+    touched = {point.id for point in report.impact.touched()}
+    fit = _fit_section([run for run in session.context(head).runs if run.point.id in touched], debug)
+    return (impact, fit) if fit is not None else (impact,)
+
+
+def _fit_section(runs: Sequence[Run], debug: bool) -> SummarySection | None:
+    """What the summary says about the memory of the points that a change touches."""
+    from reviewbot.review.fit_section import TITLE, fit_section
+    from reviewbot.review.render import SummarySection
+
+    try:
+        return fit_section(runs)
+    except Exception as error:  # findings are told all the same
+        if debug:
+            raise
+        return SummarySection(TITLE, f"It cannot be told: {type(error).__name__}.")
 
 
 def _init(arguments: argparse.Namespace) -> int:
@@ -422,6 +439,7 @@ def _fit_of_repository(arguments: argparse.Namespace) -> bool:
 
 
 def _fit(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from reviewbot.catalog.models import ModelError
     from reviewbot.change.sides import ChangeError, chosen, runs_of
     from reviewbot.fit.run_table import rows_of
     from reviewbot.report.fit import render_json, render_text
@@ -435,7 +453,10 @@ def _fit(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int
         except ChangeError as error:
             raise UsageError(f"{error} (a model needs --gpu and --engine)") from None
         vars(context)["bench"] = bench.narrowed(point for point in bench.points if {point.key, point.id} & wanted)
-    rows = rows_of(runs_of(context))
+    try:
+        rows = rows_of(runs_of(context), tuple(Path(one) for one in arguments.models))
+    except ModelError as error:
+        raise UsageError(str(error)) from None
     progress.clear()
     _write(render_json(rows) if arguments.format == "json" else render_text(rows, every=arguments.every, colour=_colour()))
     return FOUND if any(row.report is not None and row.report.verdict == "does-not-fit" for row in rows) else OK

@@ -10,15 +10,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _OTHER = re.compile(
-    r"\b(?:instead of|rather than|unlike|previous(?:ly)?|formerly|was|were|had|than|revert(?:s|ed)?|drop(?:s|ped|ping)?|remov(?:e[sd]?|ing)|"
-    r"not|no longer|never|without|exclud(?:e[sd]?|ing)|skip(?:s|ped)?|replac(?:e[sd]?|ing)|mirror(?:s|ed|ing)?|same as|match(?:es|ing)?|sibling|"
-    r"follows?|following|like|based on|comparable|compared|vs\.?|versus|unchanged|retir(?:e[sd]?|ing)|delet(?:e[sd]?|ing)|mov(?:e[sd]?|ing)|"
+    r"\b(?:instead of|rather than|unlike|previous(?:ly)?|formerly|was|were|had|than|revert(?:s|ed)?|drop(?:s|ped|ping)?|"
+    r"remov(?:e[sd]?|ing)|"
+    r"not|no longer|never|without|exclud(?:e[sd]?|ing)|skip(?:s|ped)?|replac(?:e[sd]?|ing)|mirror(?:s|ed|ing)?|same as|"
+    r"match(?:es|ing)?|sibling|"
+    r"follows?|following|like|based on|comparable|compared|vs\.?|versus|unchanged|retir(?:e[sd]?|ing)|delet(?:e[sd]?|ing)|"
+    r"mov(?:e[sd]?|ing)|"
     r"only (?:at|for)|failed|fails?|OOMs?|crash(?:es|ed)?|baseline|upstream|existing|original(?:ly)?|if|when|up from|down from)\b",
     re.IGNORECASE,
 )
 _IMAGE = re.compile(r"(?<![\w./#-])(?:[\w.-]{2,100}[/#]){1,4}[\w.-]{2,100}:(?P<tag>[A-Za-z0-9][\w.-]{2,120})(?![\w/:])")
 _LIST = re.compile(r"(?P<before>[^\[\].;]{0,60})\[(?P<values>\d{1,6}(?:\s*,\s*\d{1,6}){1,60})\]")
-_RANGE = re.compile(r"(?P<before>[^().;]{0,60})\(?\bconc(?:urrenc(?:y|ies))?\s+(?P<low>\d{1,6})\s?(?:-|–|to|\.\.)\s?(?P<high>\d{1,6})(?![\d.%])")
+_RANGE = re.compile(
+    r"(?P<before>[^().;]{0,60})\(?\bconc(?:urrenc(?:y|ies))?\s+(?P<low>\d{1,6})\s?(?:-|–|to|\.\.)\s?(?P<high>\d{1,6})(?![\d.%])"
+)
 _CONCURRENCY = re.compile(r"\bconc(?:urrenc(?:y|ies))?\b", re.IGNORECASE)
 _PARALLEL = re.compile(r"(?<![\w.-])(?P<name>DEP|TEP|TP|EP)-?(?P<value>\d{1,3})(?![\w.])")
 _COMMIT = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{40}(?![0-9A-Za-z])")
@@ -60,7 +65,8 @@ def _sentence(start: int, sentence: str) -> Iterator[Said]:
     for match in _IMAGE.finditer(sentence):
         before, behind = sentence[: match.start()].rstrip(" `'\""), sentence[match.end() :].lstrip(" `'\"")
         if not re.search(r"\bfrom$", before, re.IGNORECASE) and not re.match(r"(?:to\b|->|→|=>)", behind):
-            yield Said("image", match.group(), start + match.start(), start + match.end())
+            name = match.group().rstrip(".")
+            yield Said("image", name, start + match.start(), start + match.start() + len(name))
     for match in _LIST.finditer(sentence):
         behind = sentence[match.end() :].lstrip(" `'\"")
         groups = _groups(match["before"])

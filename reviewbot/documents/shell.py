@@ -124,6 +124,31 @@ def parse_shell(data: bytes | str, path: str = "") -> Script:
     return Script(body, comments, tuple(problems), text)
 
 
+# An export whose words have no meaning to the shell beside being words.
+_PLAIN_EXPORT = re.compile(r"export(?: +[A-Za-z_]\w*=[\w./:@%+,-]*)+ *", re.ASCII)
+_OTHER_LINES = 8
+
+
+def parsed_like(model: Script, text: str) -> Script | None:
+    """What ``parse_shell(text)`` gives, made of the tree of a script that has other values in a few plain ``export`` lines of its outermost
+    level, line for line; ``None`` where ``text`` is not like this. Workflows fill in one template so for every point."""
+    before, after = model.text.split("\n"), text.split("\n")
+    if model.problems or len(before) != len(after):
+        return None
+    changed = [index for index, line in enumerate(before) if line != after[index]]
+    if len(changed) > _OTHER_LINES or not all(_PLAIN_EXPORT.fullmatch(lines[index]) for index in changed for lines in (before, after)):
+        return None
+    body = list(model.body)
+    places = {statement.line: place for place, statement in enumerate(body) if isinstance(statement, Declaration)}
+    for index in changed:
+        place = places.get(index + 1)
+        piece = parse_shell("\n" * index + after[index])
+        if place is None or body[place].end_line != index + 1 or piece.problems or len(piece.body) != 1:
+            return None
+        body[place] = piece.body[0]
+    return Script(tuple(body), model.comments, (), text)
+
+
 def parse_arithmetic(text: str) -> Arith:
     """The expression in a text that is known only at run time (the value of a variable, an operand of ``-eq``, ``let``).
 

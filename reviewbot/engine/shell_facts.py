@@ -186,6 +186,27 @@ def own_words(statement: Statement) -> Iterator[Word]:
         yield from (redirect.target for redirect in statement.redirects)
 
 
+def prefixes(facts: Facts) -> set[str]:
+    """Names that are set for one command: its children have them."""
+    return {
+        one.name
+        for placed in facts.statements
+        if isinstance(placed.statement, Simple) and placed.statement.words
+        for one in placed.statement.assignments
+    }
+
+
+def declared(facts: Facts) -> set[str]:
+    """Names of ``local x``, ``export X``, ``declare -A m``."""
+    return {
+        item.text
+        for placed in facts.statements
+        if isinstance(placed.statement, Declaration)
+        for item in placed.statement.items
+        if isinstance(item, Word)
+    }
+
+
 def blocks(statement: Statement) -> Iterator[Block]:
     """The blocks of a compound statement, in their order."""
     if isinstance(statement, If):

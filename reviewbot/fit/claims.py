@@ -82,7 +82,7 @@ def of_server(model: Model, checkpoint: Checkpoint, gpu: Gpu, own: Layout) -> Su
 
 def may_claim(text: str) -> bool:
     """Whether it is worth looking closer."""
-    return "GB" in text or "TB" in text or "GiB" in text or "TiB" in text or " fit" in text or " load" in text
+    return "GB" in text or "TB" in text or "GiB" in text or "TiB" in text or "fit" in text or "load" in text
 
 
 @lru_cache(maxsize=4096)

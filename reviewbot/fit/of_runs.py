@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 
 from reviewbot.bench.model import Point
 from reviewbot.catalog.engines import ENGINE_OF_FRAMEWORK
@@ -34,11 +35,11 @@ class Question:
     earliest: Version | None
 
 
-def question_of(run: Run, server: Server) -> Question | str:
-    """The question about a server of a run, or why there is none."""
+def question_of(run: Run, server: Server, directories: tuple[Path, ...] = ()) -> Question | str:
+    """The question about a server of a run, or why there is none. ``directories`` hold model files of a user."""
     if server.engine not in ENGINES:
         return f"the engine {server.engine!r} is not one that memory is known of" if server.engine else "the engine is not known"
-    found = model_of(run)
+    found = model_of(run, directories)
     if isinstance(found, str):
         return found
     gpu = gpu_of(run)
@@ -95,7 +96,7 @@ def questions(run: Run) -> tuple[tuple[Server, Question | str], ...]:
     return _LAST[0][1]
 
 
-def model_of(run: Run) -> tuple[Model, Checkpoint] | str:
+def model_of(run: Run, directories: tuple[Path, ...] = ()) -> tuple[Model, Checkpoint] | str:
     """Model and checkpoint of a run by its row (or by its recipe, where there is no master), or why they are not known."""
     row = run.point.row
     name, precision = row.get("model"), row.get("precision")
@@ -106,7 +107,7 @@ def model_of(run: Run) -> tuple[Model, Checkpoint] | str:
         precision = recipe.precision.value if precision is None and recipe.precision is not None else precision
     if not isinstance(name, str) or not name:
         return "the model is not known"
-    return _checkpoint(name, precision if isinstance(precision, str) else None, _vendor(run))
+    return _checkpoint(name, precision if isinstance(precision, str) else None, _vendor(run), directories)
 
 
 def subject_of(point: Point) -> Subject | None:
@@ -122,8 +123,8 @@ def subject_of(point: Point) -> Subject | None:
 
 
 @lru_cache(maxsize=1024)
-def _checkpoint(name: str, precision: str | None, vendor: str | None) -> tuple[Model, Checkpoint] | str:
-    model = find_model(name)
+def _checkpoint(name: str, precision: str | None, vendor: str | None, directories: tuple[Path, ...] = ()) -> tuple[Model, Checkpoint] | str:
+    model = find_model(name, *directories)
     if model is None:
         return f"no facts about the model {name!r}"
     by_id = model.checkpoint_of(name)

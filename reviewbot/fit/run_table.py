@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from reviewbot.fit.advice import advise
-from reviewbot.fit.of_runs import answer, questions
+from reviewbot.fit.of_runs import answer, question_of
 from reviewbot.fit.verdict import VERDICTS, Report, report_data
 from reviewbot.runs.model import Run, Server
 
@@ -33,11 +34,12 @@ class Group:
 _WORST = ("does-not-fit", "tight", "cannot-tell", "fits")
 
 
-def rows_of(runs: Iterable[Run]) -> list[Row]:
+def rows_of(runs: Iterable[Run], directories: tuple[Path, ...] = ()) -> list[Row]:
     """A row for every server of the runs. A run without servers that are known has none."""
     rows = []
     for run in runs:
-        for server, asked in questions(run):
+        for server in run.servers:
+            asked = question_of(run, server, directories)
             if isinstance(asked, str):
                 rows.append(Row(run, server, None, asked))
             else:

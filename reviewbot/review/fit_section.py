@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from reviewbot.fit.layout import described
 from reviewbot.fit.run_table import Group, grouped, rows_of
@@ -11,13 +11,8 @@ from reviewbot.review.markup import prose, span
 from reviewbot.review.render import SummarySection
 from reviewbot.runs.model import Run
 
+TITLE = "Fit of changed points"
 _MOST = 20
-
-
-def changed_runs(base: Iterable[Run], head: Iterable[Run]) -> list[Run]:
-    """The runs of ``head`` that ``base`` has not, or not like that."""
-    before = {(run.point.id, run.launcher): run.digest for run in base}
-    return [run for run in head if before.get((run.point.id, run.launcher)) != run.digest]
 
 
 def fit_section(runs: Sequence[Run]) -> SummarySection | None:
@@ -33,7 +28,7 @@ def fit_section(runs: Sequence[Run]) -> SummarySection | None:
     missing = sum(row.report is None for row in rows)
     if missing:
         lines.append(f"\n{counted(missing, 'server')} not looked at: model, GPU or layout not known.")
-    return SummarySection("Fit of changed points", "\n".join(lines))
+    return SummarySection(TITLE, "\n".join(lines))
 
 
 def _line(group: Group) -> str:

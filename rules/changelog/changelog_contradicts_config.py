@@ -78,7 +78,9 @@ def _judge(context: Context, claim: Said, points: list[Point]) -> tuple[str, Lev
         if not same or any(image.rpartition(":")[2] == tag for image in images):
             return None
         named = next(point for point in points if str(point.row.get("image")) == same[0])
-        said_of = f"the image of `{named.key}` is `{same[0]}`" if len(images) == 1 else f"no key of the entry has that image; `{named.key}` has `{same[0]}`"
+        said_of = f"the image of `{named.key}` is `{same[0]}`"
+        if len(images) > 1:
+            said_of = f"no key of the entry has that image; {said_of}"
         return f"the text names `{claim.text}`; {said_of}", Level.WARNING, named.sites.get("image", named.site)
     if claim.kind in ("list", "range"):
         group = [point for point in points if _is_of(point.row, claim)] if claim.groups else points
@@ -91,7 +93,9 @@ def _judge(context: Context, claim: Said, points: list[Point]) -> tuple[str, Lev
         of = f" of {claim.groups[0][0].upper()}{claim.groups[0][1]}" if claim.groups else ""
         there = ", ".join(map(str, sorted(present)[:24]))
         what = f"concurrencies `{claim.text}`{of}"
-        return f"the text names {what}; {', '.join(map(str, lost))} {'is' if len(lost) == 1 else 'are'} in no row (there are {there})", Level.NOTE, group[0].site
+        are = "is" if len(lost) == 1 else "are"
+        message = f"the text names {what}; {', '.join(map(str, lost))} {are} in no row (there are {there})"
+        return message, Level.NOTE, group[0].site
     if claim.kind == "parallel":
         numbers = {value for point in points for value in _parallel(point.row)}
         if claim.numbers[0] in numbers or not numbers or claim.numbers[0] == 1:

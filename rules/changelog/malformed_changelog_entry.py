@@ -56,7 +56,8 @@ def check(context: Context) -> Iterator[Finding]:
             yield _dash(context, changelog.path, line)
             continue
         said = list(dict.fromkeys(problem.message for problem in problems))
-        yield context.finding(RULE, "; ".join(said), problems[0].span or Site(changelog.path, line), path=changelog.path, subject="; ".join(said))
+        at = problems[0].span or Site(changelog.path, line)
+        yield context.finding(RULE, "; ".join(said), at, path=changelog.path, subject="; ".join(said))
 
 
 def _torn(context: Context, changelog: Changelog) -> dict[int, int]:

@@ -31,7 +31,6 @@ from reviewbot.engine.shell_facts import facts_of
 
 RULE = Rule("unread-export", Level.WARNING, frozenset({"documents"}))
 
-_NO_CODE = (".md", ".png", ".svg", ".csv", ".lock", ".ipynb", ".parquet")
 _FOREIGN = re.compile(
     r"(?:SLURM|SBATCH|SALLOC|SRUN|SQUEUE|PMIX?|OMPI|ENROOT|PYXIS|DOCKER|NVIDIA|CUDA|NCCL|RCCL|UCX|NVSHMEM|GLOO|TORCH|PYTORCH|TRITON|VLLM|SGLANG|"
     r"SGL|TRTLLM|TLLM|DYN|DYNAMO|FLASHINFER|LMCACHE|MOONCAKE|MC|ATOM|AITER|HSA|HIP|ROCR|ROCM|AMD|MORI|HF|HUGGINGFACE|TRANSFORMERS|TOKENIZERS|UV|"
@@ -43,17 +42,10 @@ _FOREIGN = re.compile(
 
 def check(context: Context) -> Iterator[Finding]:
     given: dict[str, list[Site]] = {}
-    for path in context.documents.paths("workflow"):
-        workflow = read_workflow(context.documents.yaml(path))
-        jobs = workflow.jobs.values()
-        for settings in (workflow.env, *(job.env for job in jobs), *(step.env for job in jobs for step in job.steps)):
-            for name, setting in settings.items():
-                if "${{" not in setting.text:  # what is handed on is for whoever wants it
-                    given.setdefault(name, []).append(setting.site)
-    for path in context.documents.paths("launcher"):
-        for one in facts_of(context.documents.shell(path)).assigned:
-            if one.exported:
-                given.setdefault(one.name, []).append(Site(path, one.line))
+    for kind in ("workflow", "launcher"):
+        for _, (of, path, name, line) in context.surveyed(RULE):
+            if of == kind:
+                given.setdefault(name, []).append(Site(path, line))
     names = {name for name in given if re.match(r"[A-Z][A-Z0-9_]*\Z", name)}
     unread = _unread(context, {name for name in names if slurm.reads(name) is False or not _FOREIGN.match(name)}, given)
     for name in sorted(unread):
@@ -72,22 +64,40 @@ def check(context: Context) -> Iterator[Finding]:
         )
 
 
+def survey(context: Context) -> Iterator[object]:
+    """What a workflow or a launcher gives to programs: the kind of document, path, name, line."""
+    for path in context.documents.paths("workflow"):
+        workflow = read_workflow(context.documents.yaml(path))
+        jobs = workflow.jobs.values()
+        for settings in (workflow.env, *(job.env for job in jobs), *(step.env for job in jobs for step in job.steps)):
+            for name, setting in settings.items():
+                if "${{" not in setting.text:  # what is handed on is for whoever wants it
+                    yield ["workflow", setting.site.path, name, setting.site.line]
+    for path in context.documents.paths("launcher"):
+        for one in facts_of(context.documents.shell(path)).assigned:
+            if one.exported:
+                yield ["launcher", path, one.name, one.line]
+
+
 def _unread(context: Context, names: set[str], given: dict[str, list[Site]]) -> set[str]:
     """The names of which the repository's files hold no other word than where they are set."""
-    for path in context.documents.paths("shell"):
-        names -= {read.name for read in facts_of(context.documents.shell(path)).reads}
-    wanted = {name: re.compile(rf"(?<![A-Za-z0-9_]){name}(?![A-Za-z0-9_])") for name in names}
-    places = {name: {(site.path, site.line) for site in given[name]} for name in names}
-    for path in context.tree.paths() if wanted else ():
-        if path.endswith(_NO_CODE) or context.tree.is_link(path):
-            continue
-        data = context.tree.read(path)
-        for name in [name for name in wanted if name.encode() in data]:
-            if any(_reads(line, wanted[name], (path, number) in places[name]) for number, line in enumerate(context.lines(path), 1)):
-                del wanted[name]
-    return set(wanted)
+    if not names:
+        return set()
+    places = {name: {(site.path, site.line) for site in sites} for name, sites in given.items()}
+    left = {name: name.encode() for name in sorted(names)}
+    for path in context.tree.paths():
+        if left and not path.endswith((".md", ".png", ".svg", ".csv", ".lock", ".ipynb", ".parquet")) and not context.tree.is_link(path):
+            data = context.tree.read(path)
+            for name in [name for name, word in left.items() if word in data]:
+                if _mentions(context, path, name, places[name]):
+                    del left[name]
+    return set(left)
 
 
-def _reads(line: str, name: re.Pattern[str], sets: bool) -> bool:
-    """Whether a line names a variable, apart from the once that sets it."""
-    return not line.lstrip().startswith("#") and len(name.findall(line)) > sets
+def _mentions(context: Context, path: str, name: str, places: set[tuple[str, int]]) -> bool:
+    word = re.compile(rf"(?<![A-Za-z0-9_]){name}(?![A-Za-z0-9_])")
+    for number, line in enumerate(context.lines(path), 1):
+        rest = line if (path, number) not in places else line.replace(name, "", 1)
+        if name in rest and word.search(rest) and not rest.lstrip().startswith("#"):
+            return True
+    return False

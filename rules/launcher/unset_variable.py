@@ -18,13 +18,13 @@ Instead
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from reviewbot.documents.positions import Site
-from reviewbot.documents.shell_syntax import Declaration, Simple, Word
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
-from reviewbot.engine.shell_facts import Facts, facts_of, first_word, words
+from reviewbot.engine.shell_facts import Facts, declared, facts_of, first_word, prefixes, words
 
 RULE = Rule("unset-variable", Level.WARNING, frozenset({"documents"}))
 
@@ -36,22 +36,30 @@ _GIVEN = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Script:
+    """What a script sets (``handed``: also for programs that it starts), the names of scripts that it sources (``None``: it runs text that
+    is not known), and the first line of each variable that it reads without a guard, with whether ``set -u`` holds there."""
+
+    sets: list[str]
+    declares: list[str]
+    handed: list[str]
+    sources: list[str] | None
+    reads: list[tuple[str, int, bool]]
+
+
 def check(context: Context) -> Iterator[Finding]:
     launchers = frozenset(context.documents.paths("launcher"))
-    facts = {path: facts_of(context.documents.shell(path)) for path in context.documents.paths("shell")}
-    handed = {one.name for found in facts.values() for one in found.assigned if one.exported} | _prefixes(facts.values())
+    scripts = {path: _Script(*fact) for path, fact in context.surveyed(RULE)}
+    handed = {name for script in scripts.values() for name in script.handed}
     texts: list[set[str]] = []
-    for path, found in facts.items():
-        own = {one.name for one in found.assigned} | _declared(found)
-        sourced = _sourced(found, facts)
+    for path, script in scripts.items():
+        sourced = _sourced(script, scripts)
         if sourced is None:
             continue
-        known = own | handed | {one.name for other in sourced for one in facts[other].assigned}
-        asked = {read.name for read in found.reads if read.guarded}
-        said: set[str] = set()
-        for read in found.reads:
-            name = read.name
-            if read.guarded or name in known or name in asked or name in said or _GIVEN.fullmatch(name):
+        known = handed.union(script.sets, script.declares, *(scripts[other].sets for other in sourced))
+        for name, line, strict in script.reads:
+            if name in known:
                 continue
             if not texts:
                 texts.append(_words(context))
@@ -61,16 +69,34 @@ def check(context: Context) -> Iterator[Finding]:
             if twin is not None and twin.islower() and twin not in known:
                 twin = None
             if path in launchers or (twin is not None and not name.isupper()):
-                said.add(name)
-                yield _finding(context, path, read.line, name, twin, found)
+                yield _finding(context, path, line, name, twin, strict)
 
 
-def _finding(context: Context, path: str, line: int, name: str, twin: str | None, facts: Facts) -> Finding:
-    strict = any(
-        first_word(placed.statement) == "set" and placed.statement.line < line
-        and any(re.match(r"-\w*u|nounset\Z", word.text) for word in words(placed.statement)[1:])
-        for placed in facts.statements
-    )  # fmt: skip
+def survey(context: Context) -> Iterator[object]:
+    """The fields of ``_Script``."""
+    for path in context.documents.paths("shell"):
+        facts = facts_of(context.documents.shell(path))
+        asked = {read.name for read in facts.reads if read.guarded}
+        first: dict[str, int] = {}
+        for read in facts.reads:
+            if not read.guarded and read.name not in asked and not _GIVEN.fullmatch(read.name):
+                first.setdefault(read.name, read.line)
+        stops = [
+            placed.statement.line
+            for placed in facts.statements
+            if first_word(placed.statement) == "set"
+            and any(re.match(r"-\w*u|nounset\Z", word.text) for word in words(placed.statement)[1:])
+        ]
+        yield [
+            sorted({one.name for one in facts.assigned}),
+            sorted(declared(facts)),
+            sorted({one.name for one in facts.assigned if one.exported} | prefixes(facts)),
+            _sources(facts),
+            [[name, line, any(stop < line for stop in stops)] for name, line in first.items()],
+        ]
+
+
+def _finding(context: Context, path: str, line: int, name: str, twin: str | None, strict: bool) -> Finding:
     ends = ": `set -u` ends the script here" if strict else ", so it is empty"
     return context.finding(
         RULE,
@@ -82,45 +108,31 @@ def _finding(context: Context, path: str, line: int, name: str, twin: str | None
     )
 
 
-def _prefixes(all_facts: Iterable[Facts]) -> set[str]:
-    """Names that are set for one command: its children have them."""
-    return {
-        one.name
-        for facts in all_facts
-        for placed in facts.statements
-        if isinstance(placed.statement, Simple) and placed.statement.words
-        for one in placed.statement.assignments
-    }
-
-
-def _declared(facts: Facts) -> set[str]:
-    """Names of ``local x``, ``export X``, ``declare -A m``."""
-    return {
-        item.text
-        for placed in facts.statements
-        if isinstance(placed.statement, Declaration)
-        for item in placed.statement.items
-        if isinstance(item, Word)
-    }
-
-
-def _sourced(facts: Facts, files: dict[str, Facts], depth: int = 4) -> set[str] | None:
-    """The scripts of the repository that a script sources; ``None`` where it runs text that is not known."""
-    found: set[str] = set()
+def _sources(facts: Facts) -> list[str] | None:
+    """The texts by which a script sources others; ``None`` where it runs text that is not known."""
+    found: list[str] = []
     for placed in facts.statements:
         name = first_word(placed.statement)
         if name == "eval":
             return None
-        if name not in (".", "source") or len(words(placed.statement)) < 2:
-            continue
-        text = words(placed.statement)[1].text.strip("\"'")
-        others = [path for path in files if path.rpartition("/")[2] == text.rpartition("/")[2]]
+        if name in (".", "source") and len(words(placed.statement)) > 1:
+            found.append(words(placed.statement)[1].text.strip("\"'"))
+    return found
+
+
+def _sourced(script: _Script, scripts: dict[str, _Script], depth: int = 4) -> set[str] | None:
+    """The scripts of the repository that a script sources; ``None`` where it runs text that is not known."""
+    if script.sources is None:
+        return None
+    found: set[str] = set()
+    for text in script.sources:
+        others = [path for path in scripts if path.rpartition("/")[2] == text.rpartition("/")[2]]
         if not others and "/bin/" not in text:
             return None
         for other in others:
             if other not in found and depth:
                 found.add(other)
-                found |= _sourced(files[other], files, depth - 1) or set()
+                found |= _sourced(scripts[other], scripts, depth - 1) or set()
     return found
 
 

@@ -24,7 +24,8 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from reviewbot.documents.shell_syntax import AndOr, If, Simple, Word
+from reviewbot.documents.positions import Span
+from reviewbot.documents.shell_syntax import AndOr, If, Script, Simple, Word
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Fix, Level, Replacement, Rule
 from reviewbot.engine.places import is_retired
@@ -43,19 +44,24 @@ _RUNNING = frozenset({"source", ".", "bash", "sh", "python", "python3"})
 
 
 def check(context: Context) -> Iterator[Finding]:
+    for path, (relative, text, span, command) in context.surveyed(RULE):
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), relative))
+        if not target.startswith("..") and not context.tree.is_file(target) and not context.tree.is_dir(target):
+            yield _finding(context, path, Span(*span), text, command, relative, target)
+
+
+def survey(context: Context) -> Iterator[object]:
+    """What a script runs of the files beside it without asking for them first: the path from its folder, the word and its span, and the
+    command."""
     for path in context.documents.paths("shell"):
-        facts = facts_of(context.documents.shell(path))
+        script = context.documents.shell(path)
+        facts = facts_of(script)
         for placed in facts.statements:
             word = _file(placed)
             relative = _relative(word.text, facts) if word is not None else None
-            if word is None or relative is None:
-                continue
-            target = posixpath.normpath(posixpath.join(posixpath.dirname(path), relative))
-            if target.startswith("..") or context.tree.is_file(target) or context.tree.is_dir(target):
-                continue
-            if _asked(context, path, placed, word):
-                continue
-            yield _finding(context, path, placed, word, relative, target)
+            if word is not None and relative is not None and not _asked(script, placed, word):
+                command = placed.statement
+                yield [relative, word.text, list(word.span), command.words[0].text if isinstance(command, Simple) else ""]
 
 
 def _file(placed: Placed) -> Word | None:
@@ -83,9 +89,9 @@ def _relative(text: str, facts: Facts, depth: int = 0) -> str | None:
     return relative if plain[:1] == "@" and plain[1:2] in ("", "/") and re.fullmatch(r"[\w./+-]*", relative) else None
 
 
-def _asked(context: Context, path: str, placed: Placed, word: Word) -> bool:
+def _asked(script: Script, placed: Placed, word: Word) -> bool:
     """Whether the script asks for the file first, or goes on without it."""
-    lines = context.documents.shell(path).text.split("\n")
+    lines = script.text.split("\n")
     for outer in placed.around:
         if isinstance(outer, AndOr):
             return True
@@ -96,7 +102,7 @@ def _asked(context: Context, path: str, placed: Placed, word: Word) -> bool:
     return False
 
 
-def _finding(context: Context, path: str, placed: Placed, word: Word, relative: str, target: str) -> Finding:
+def _finding(context: Context, path: str, span: Span, word: str, command: str, relative: str, target: str) -> Finding:
     name = posixpath.basename(target)
     folder = posixpath.dirname(path)
     found = ""
@@ -109,19 +115,17 @@ def _finding(context: Context, path: str, placed: Placed, word: Word, relative: 
             break
         up, steps = posixpath.dirname(up), steps + "../"
     fix = None
-    if found and word.text.count(relative) == 1 and word.span.line == word.span.end_line:
-        text = word.text.replace(relative, found)
-        span = word.span
+    if found and word.count(relative) == 1 and span.line == span.end_line:
+        text = word.replace(relative, found)
         fix = Fix(f"name {found}", (Replacement(path, span.line, span.column, span.end_line, span.end_column, text),), safe=True)
-    command = placed.statement
     return context.finding(
         RULE,
         f"`{target}` does not exist",
-        word.span,
+        span,
         path=path,
         help=f"write `{found}` behind the folder of the script" if found else "correct the path, or add the file",
         fix=fix,
-        structure=command.words[0].text if isinstance(command, Simple) else "",
+        structure=command,
         subject=relative,
         level=Level.NOTE if is_retired(path) else None,
     )

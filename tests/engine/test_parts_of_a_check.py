@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,6 +77,33 @@ def test_what_has_not_changed_is_not_traced_again(said: Callable[..., str], trac
     again = said("--jobs", "1")
     assert traced == []
     assert again == said("--jobs", "1", "--no-cache")
+
+
+def git(folder: Path, *arguments: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | {"GIT_CONFIG_GLOBAL": os.devnull}
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, env=environment, check=True, capture_output=True)
+
+
+def test_a_base_and_what_is_kept(said: Callable[..., str], traced: list[int], demo: Path):
+    git(demo, "init", "-q")
+    git(demo, "add", "-A")
+    git(demo, "commit", "-q", "-m", "base")
+    for path in ("runners/launch_h100-lab.sh", RECIPE):
+        text = (demo / path).read_text("utf-8")
+        (demo / path).write_text(text.replace("8", "4") + "\n# 2 x 3 = 7\n", "utf-8")
+    git(demo, "commit", "-q", "-a", "-m", "head")
+    compared = ("--base", "HEAD~1", "--head", "HEAD")
+    alone = said(*compared, "--no-cache", "--jobs", "1")
+    both = len(traced)
+    statuses = {finding["status"] for finding in json.loads(alone)["findings"]}
+    assert statuses == {"new", "existing"}
+    for options in (("--no-cache", "--jobs", "3"), ("--jobs", "3"), ("--jobs", "3"), ("--jobs", "1")):
+        assert said(*compared, *options) == alone, options
+    traced.clear()
+    assert said("--head", "HEAD~1", "--jobs", "1") == said("--head", "HEAD~1", "--no-cache", "--jobs", "1")
+    every = len(traced)  # of the run without what is kept alone
+    assert every < both < 2 * every  # the base costs what differs
 
 
 RECIPE = "benchmarks/multi_node/srt-slurm-recipes/vllm/toy/h100-fp8/disagg-1p1d-tp8.yaml"

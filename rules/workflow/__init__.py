@@ -1,0 +1,1 @@
+"""GitHub Actions workflows: what they call, name and pass on."""
