@@ -100,7 +100,7 @@ def _bad(chosen: Sequence[Finding], before: Sequence[Finding], after: Sequence[F
     for one in after:
         if now[one.fingerprint] <= was[one.fingerprint]:
             continue
-        here = [finding for finding in chosen if finding.fix is not None and any(place.path == one.path for place in finding.fix.replacements)]
+        here = [finding for finding in chosen if finding.fix is not None and one.path in {place.path for place in finding.fix.replacements}]
         if not here:
             return list(chosen)
         bad.append(min(here, key=lambda finding: abs(finding.line - one.line)))

@@ -60,7 +60,8 @@ def _comment(context: Context, path: str, text: str, span: Span) -> Iterator[Fin
 def _fix(context: Context, path: str, span: Span, text: str, result: str) -> Fix | None:
     """The right result in place of the written one, where the calculation stands once in its line."""
     lines = context.lines(path)
-    places = [(number, lines[number - 1].find(text)) for number in range(span.line, span.end_line + 1) if lines[number - 1].count(text) == 1]
+    numbers = range(span.line, span.end_line + 1)
+    places = [(number, lines[number - 1].find(text)) for number in numbers if lines[number - 1].count(text) == 1]
     number = re.compile(r"\d{1,9}(?:\.\d{1,9})?").search(text, text.rindex("=") + 1)
     if len(places) != 1 or number is None or "e" in result:
         return None

@@ -12,7 +12,7 @@ from tests.rules.test_fixtures import CLAIMS, with_base
 
 HAVE_FIXES = [claim for claim in CLAIMS if claim.parent.name in {
     "broken-expression", "changelog-append-format", "changelog-link", "condition-always-true", "duplicate-key", "malformed-changelog-entry",
-    "missing-workflow-script", "unknown-changelog-key", "wrong-arithmetic",
+    "misspelt-word", "missing-workflow-script", "repeated-comment-line", "unknown-changelog-key", "wrong-arithmetic",
 }]  # fmt: skip
 
 
