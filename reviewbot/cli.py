@@ -191,16 +191,12 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
             return _fit(arguments, parts, progress)
         if arguments.command in _READING_VERBS:
             return _change(arguments, parts, progress)
-<<<<<<< HEAD
         from reviewbot.engine.workers import calm
 
         with calm():
+            if arguments.command == "fix":
+                return _fix(arguments, parts, progress)
             return _check(arguments, parts, progress)
-=======
-        if arguments.command == "fix":
-            return _fix(arguments, parts, progress)
-        return _check(arguments, parts, progress)
->>>>>>> rtext
     except PartsError as error:
         raise UsageError(str(error)) from None
     finally:
