@@ -83,6 +83,13 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     check.add_argument("--staged", action="store_true", help="read the index, and report only what HEAD has not")
     _add_reading(check)
 
+    fix = commands.add_parser("fix", help="mend what has a known right text, and check it again", allow_abbrev=False)
+    _add_selection(fix)
+    fix.add_argument("--unsafe", action="store_true", help="apply fixes too that may not be what was meant")
+    fix.add_argument("--diff", action="store_true", help="show what would change, and change nothing")
+    fix.add_argument("--base", metavar="REV", help="the revision that the change starts from, for findings about changes")
+    _add_tracing(fix)
+
     from reviewbot.review.arguments import add_init_arguments, add_review_arguments
 
     review = commands.add_parser("review", help="put what is new in a change on its pull request", allow_abbrev=False)
@@ -187,6 +194,8 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
         from reviewbot.engine.workers import calm
 
         with calm():
+            if arguments.command == "fix":
+                return _fix(arguments, parts, progress)
             return _check(arguments, parts, progress)
     except PartsError as error:
         raise UsageError(str(error)) from None
@@ -223,6 +232,48 @@ def _check(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> i
     report = Report(shown, known, context.lines, _resolver(tree), result.incomplete, result.ignored, compared)
     _write(_rendered(report, arguments.format))
     return _status(report, arguments.fail_on or session.settings.fail_on)
+
+
+def _fix(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from dataclasses import replace
+
+    from reviewbot.fix.loop import apply_fixes
+    from reviewbot.fix.report import difference, summary, write_files
+
+    arguments.head = None
+    known = _known_rules()
+    chosen = _chosen(known, arguments.select, arguments.ignore)
+    session = _session(arguments, parts, progress, known, revision=arguments.base)
+    tree = session.tree(None)
+    inside = _inside(arguments, session)
+    incomplete = False
+
+    def check(other: Tree) -> tuple[Finding, ...]:
+        nonlocal incomplete
+
+        def open_tree(root: str, revision: str | None) -> Tree:
+            return other if revision is None else parts.open_tree(root, revision)
+
+        again = _session(arguments, replace(parts, open_tree=open_tree), progress, known, revision=arguments.base)
+        if arguments.base is None:
+            result = _findings(again, None, chosen, known, arguments, progress)
+        else:
+            changed, _renames = again.changes(arguments.base, None)
+            result = _findings(again, None, chosen, known, arguments, progress, changed=changed, base=arguments.base)
+        incomplete = result.incomplete
+        return result.findings
+
+    def wanted(finding: Finding) -> bool:
+        return finding in _below((finding,), inside, tree)
+
+    fixed = apply_fixes(tree, check, wanted, unsafe=arguments.unsafe)
+    progress.clear()
+    if arguments.diff:
+        _write(difference(tree, fixed.contents))
+    else:
+        write_files(session.root, fixed.contents)
+    print(summary(fixed, arguments.unsafe, arguments.diff), file=sys.stderr)
+    return INCOMPLETE if incomplete else FOUND if arguments.diff and fixed.contents else OK
 
 
 def _compared(

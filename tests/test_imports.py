@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # A rule sees runs, documents and facts: never git, and of trees nothing but what the context hands out.
     "rules": (_ENGINE | {"change"}) - {"git", "tree", "settings"},
     "report": _ENGINE | {"change"},
+    "fix": _ENGINE,
     "review": _ENGINE | {"change", "report"},
     "sweep": _ENGINE | {"change"},
 }

@@ -1,8 +1,9 @@
 """A declaration does not have the form that the sweep reads
 
 What
-A master or the runner list has a key that the sweep does not know, lacks one that it needs, or has a value of another kind. A form that
-most entries of the file share is taken for that of another version and not reported.
+A master or the runner list has a key that the sweep does not know, lacks one that it needs, has a value of another kind, or fields that
+do not go together (`dram` without a backend, `conc-start` above `conc-end`). A form that most entries of the file share is taken for that
+of another version and not reported.
 
 Why
 The generator of the matrix refuses the whole file, so that no entry runs; or it ignores the key, and what was written has no effect.
@@ -36,6 +37,36 @@ _SHOWN = 20
 
 
 def check(context: Context) -> Iterator[Finding]:
+    refused = list(_refused(context))
+    yield from refused
+    told = {(finding.path, finding.line) for finding in refused}
+    yield from (finding for finding in _against_schemas(context) if (finding.path, finding.line) not in told)
+
+
+def _refused(context: Context) -> Iterator[Finding]:
+    """What the sweep's own rules refuse, in the version that the repository is of."""
+    paths = {master.path for master in context.bench.masters.files if not master.deprecated} | set(context.documents.paths("runners"))
+    problems = [problem for problem in context.bench.problems if problem.site.path in paths]
+    alike = Counter((problem.code, problem.field) for problem in problems)
+    for problem in problems:
+        if problem.code != "unknown-field" or alike[problem.code, problem.field] <= _few(context):
+            yield context.finding(
+                RULE,
+                problem.message,
+                problem.span or problem.site,
+                path=problem.site.path,
+                help="the generator of the matrix refuses this: correct it",
+                structure=f"{problem.key}.{problem.field}",
+                subject=f"{problem.code} {problem.message}",
+            )
+
+
+def _few(context: Context) -> int:
+    """In how many entries a form may be wrong before it is that of another version."""
+    return max(2, sum(1 for _ in context.bench.masters.active()) // 50)
+
+
+def _against_schemas(context: Context) -> Iterator[Finding]:
     current = True
     for path in context.documents.paths("runners"):
         document = context.bench.yaml_document(path)
@@ -49,11 +80,10 @@ def check(context: Context) -> Iterator[Finding]:
         for entry, problem in _problems(context, master)
     ]
     kinds = Counter(kind for _, kind in {(entry.key, _kind(entry, problem)) for _, entry, problem in found})
-    entries = sum(1 for _ in context.bench.masters.active())
     shown: Counter[str] = Counter()
     for path, entry, problem in found:
         own = "." not in _rest(entry, problem)
-        if kinds[_kind(entry, problem)] > max(2, entries // 50) or (not current and not own) or shown[path] == _SHOWN:
+        if kinds[_kind(entry, problem)] > _few(context) or (not current and not own) or shown[path] == _SHOWN:
             continue
         shown[path] += 1
         yield _finding(context, path, problem, entry)
