@@ -54,7 +54,6 @@ def check(context: Context) -> Iterator[Finding]:
 def _dead(context: Context, path: str, field: str, block: Mapping) -> Iterator[Finding]:
     name = field.removesuffix("-prefix") if field == "framework-prefix" else field
     values = {str(point.row.get(name)) for point in context.bench.points if point.row.get(name) is not None}
-    retired = _retired(context, name)
     written = {entry.key.text for entry in block.entries if isinstance(entry.key, Scalar)}
     for entry in block.entries:
         if not isinstance(entry.key, Scalar):
@@ -62,7 +61,7 @@ def _dead(context: Context, path: str, field: str, block: Mapping) -> Iterator[F
         value = entry.key.text
         if value in values or (field.endswith("-prefix") and any(one.startswith(value) for one in values)):
             continue
-        known = value in retired or value in _declared(name)
+        known = value in _declared(name) or value in _retired(context, name)
         guess = nearest(value, sorted(values - written))
         yield context.finding(
             RULE,
