@@ -85,7 +85,7 @@ cases: $(STAMP)
 
 # The demo's points with AIPerf as the client, and recipes through `srtctl apply --mock` of a clone: make e2e [SRT_SLURM=/path/to/clone]
 e2e: $(STAMP)
-	E2E=1 SRT_SLURM="$(abspath $(SRT_SLURM))" $(BIN)/python -m pytest tests/e2e
+	E2E=1 SRT_SLURM="$(abspath $(SRT_SLURM))" $(BIN)/python -m pytest tests/clients
 
 clean:
 	rm -rf .venv .venv-aiperf .venv-srtctl build dist *.egg-info

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reviewbot.progress import Progress
     from reviewbot.report.common import Report
     from reviewbot.review.render import SummarySection
+    from reviewbot.runs.model import Run
     from reviewbot.tree import Tree
 
 OK, FOUND, USAGE, INCOMPLETE = 0, 1, 2, 3
@@ -122,7 +123,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         verb = commands.add_parser(name, help=about, allow_abbrev=False)
         if name in argv:  # what a command needs is imported only for that command
             getattr(import_module(module), add)(verb)
-            if name in _READING_VERBS:
+            if name in _READING_VERBS or name == "fit":
                 (_add_tracing if name == "when" else _add_reading)(verb)
                 continue
             verb.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
@@ -169,7 +170,7 @@ def _positive(text: str) -> int:
 def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
     if arguments.command == "rules":
         return _rules(arguments.name)
-    if arguments.command in _VERBS and arguments.command not in _READING_VERBS:
+    if arguments.command in _VERBS and arguments.command not in _READING_VERBS and not _fit_of_repository(arguments):
         module, _add, run, _about = _VERBS[arguments.command]
         status: int = getattr(import_module(module), run)(arguments)
         return status
@@ -190,11 +191,16 @@ def _run(arguments: argparse.Namespace, parts: Parts | None) -> int:
             return _sweep(arguments, parts, progress)
         if arguments.command == "trace":
             return _trace(arguments, parts, progress)
+        if arguments.command == "fit":
+            return _fit(arguments, parts, progress)
         if arguments.command in _READING_VERBS:
             return _change(arguments, parts, progress)
-        if arguments.command == "fix":
-            return _fix(arguments, parts, progress)
-        return _check(arguments, parts, progress)
+        from reviewbot.engine.workers import calm
+
+        with calm():
+            if arguments.command == "fix":
+                return _fix(arguments, parts, progress)
+            return _check(arguments, parts, progress)
     except PartsError as error:
         raise UsageError(str(error)) from None
     finally:
@@ -362,7 +368,7 @@ def _review(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> 
         if arguments.baseline is not None:
             result = _hidden(result, _baseline_at(session, settings, arguments.baseline))
         progress.clear()
-        sections = _impact_section(session, base, head, any(one.status == "new" for one in result.findings), arguments.debug)
+        sections = _sections(session, base, head, any(one.status == "new" for one in result.findings), arguments.debug)
         lines = session.context(head).lines
         return command.Checked(
             result.findings, result.incomplete, result.ignored, known, session.settings.fail_on, lines, read_at(head), sections=sections
@@ -385,7 +391,7 @@ def _review(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> 
         raise UsageError(str(error)) from None
 
 
-def _impact_section(session: Session, base: str, head: str, said: bool, debug: bool) -> tuple[SummarySection, ...]:
+def _sections(session: Session, base: str, head: str, said: bool, debug: bool) -> tuple[SummarySection, ...]:
     """What the summary says about the points that a change touches; nothing where none is and there is nothing else to say."""
     from reviewbot.change.command import impact_report
     from reviewbot.change.sides import Sides
@@ -393,14 +399,30 @@ def _impact_section(session: Session, base: str, head: str, said: bool, debug: b
     from reviewbot.review.render import SummarySection
 
     try:
-        report = impact_report(Sides(session, base, head))
+        report = impact_report(Sides(session, base, head), processes=os.cpu_count() or 1)
     except Exception as error:  # findings are told all the same
         if debug:
             raise
         return (SummarySection("Impact", f"It cannot be told which points change: {type(error).__name__}."),)
     if not said and report.impact.empty:
         return ()
-    return (SummarySection("Impact", summary_markdown(report)),)
+    impact = SummarySection("Impact", summary_markdown(report))
+    touched = {point.id for point in report.impact.touched()}
+    fit = _fit_section([run for run in session.context(head).runs if run.point.id in touched], debug)
+    return (impact, fit) if fit is not None else (impact,)
+
+
+def _fit_section(runs: Sequence[Run], debug: bool) -> SummarySection | None:
+    """What the summary says about the memory of the points that a change touches."""
+    from reviewbot.review.fit_section import TITLE, fit_section
+    from reviewbot.review.render import SummarySection
+
+    try:
+        return fit_section(runs)
+    except Exception as error:  # findings are told all the same
+        if debug:
+            raise
+        return SummarySection(TITLE, f"It cannot be told: {type(error).__name__}.")
 
 
 def _init(arguments: argparse.Namespace) -> int:
@@ -492,6 +514,41 @@ def _change(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> 
     progress.clear()
     _write(render(found, arguments.format))
     return OK
+
+
+def _fit_of_repository(arguments: argparse.Namespace) -> bool:
+    if arguments.command != "fit":
+        return False
+    from reviewbot.fit import command
+
+    try:
+        return command.of_repository(arguments)
+    except command.UsageError as error:
+        raise UsageError(str(error)) from None
+
+
+def _fit(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> int:
+    from reviewbot.catalog.models import ModelError
+    from reviewbot.change.sides import ChangeError, chosen, runs_of
+    from reviewbot.fit.run_table import rows_of
+    from reviewbot.report.fit import render_json, render_text
+
+    session = _session(arguments, parts, progress, None, revision=None)
+    context = session.context(arguments.head)
+    if arguments.names:  # only what is asked for is traced
+        bench = context.bench
+        try:
+            wanted = chosen(arguments.names, {name for point in bench.points for name in (point.key, point.id)})
+        except ChangeError as error:
+            raise UsageError(f"{error} (a model needs --gpu and --engine)") from None
+        vars(context)["bench"] = bench.narrowed(point for point in bench.points if {point.key, point.id} & wanted)
+    try:
+        rows = rows_of(runs_of(context), tuple(Path(one) for one in arguments.models))
+    except ModelError as error:
+        raise UsageError(str(error)) from None
+    progress.clear()
+    _write(render_json(rows) if arguments.format == "json" else render_text(rows, every=arguments.every, colour=_colour()))
+    return FOUND if any(row.report is not None and row.report.verdict == "does-not-fit" for row in rows) else OK
 
 
 def _rules(name: str | None) -> int:
@@ -656,9 +713,7 @@ def _rendered(report: Report, form: str) -> str:
     if form == "text":
         from reviewbot.report.text import render_text
 
-        terminal = sys.stdout.isatty()
-        colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        return render_text(report, colour=colour, terminal=terminal)
+        return render_text(report, colour=_colour(), terminal=sys.stdout.isatty())
     if form == "json":
         from reviewbot.report.json import render_json
 
@@ -674,6 +729,10 @@ def _rendered(report: Report, form: str) -> str:
     from reviewbot.report.markdown import render_markdown
 
     return render_markdown(report)
+
+
+def _colour() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _status(report: Report, fail_on: str) -> int:

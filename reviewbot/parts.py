@@ -202,12 +202,19 @@ def default_parts() -> Parts:
 
     parses: list[Any] = []  # one for all revisions
 
-    def collector(tree: Tree, options: Options) -> Any:
-        from reviewbot.runs.collect import Collector
+    def parsed() -> Any:
         from reviewbot.trace.trace import ParseCache
 
         if not parses:
             parses.append(ParseCache())
-        return Collector(tree, options.upstreams, options.opaque_helpers, parses[0])
+        return parses[0]
 
-    return Parts(open_tree, DocumentStore, load_bench, build_runs, renames, collector, (TreeError, GitError))
+    def documents(tree: Tree, bench: Callable[[], Any]) -> Documents:
+        return DocumentStore(tree, bench, parsed().scripts)
+
+    def collector(tree: Tree, options: Options) -> Any:
+        from reviewbot.runs.collect import Collector
+
+        return Collector(tree, options.upstreams, options.opaque_helpers, parsed())
+
+    return Parts(open_tree, documents, load_bench, build_runs, renames, collector, (TreeError, GitError))

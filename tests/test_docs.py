@@ -28,7 +28,7 @@ def test_pages_of_gone_rules_are_removed(tmp_path: Path):
     assert (tmp_path / "rules" / "README.md").exists()
 
 
-@pytest.mark.parametrize("name", ["check-report", "trace-report", "review-report", "review-artifact"])
+@pytest.mark.parametrize("name", ["check-report", "trace-report", "review-report", "review-artifact", "impact-report"])
 def test_formats_page_names_every_field(name: str):
     page = (ROOT / "docs" / "formats.md").read_text("utf-8")
     schema = json.loads((ROOT / "schemas" / f"{name}.schema.json").read_text("utf-8"))
@@ -48,14 +48,16 @@ def test_formats_page_names_every_field(name: str):
 def test_readme_names_every_command_and_only_options_that_exist():
     readme = (ROOT / "README.md").read_text("utf-8")
     known = set()
-    for command in ("check", "review", "init", "trace", "fix", "rules", "baseline", "sweep plan", "sweep run"):
+    for command in (
+        "check", "review", "init", "trace", "fix", "rules", "baseline", "impact", "reach", "when", "fit", "model", "sweep plan", "sweep run",
+    ):  # fmt: skip
         done = subprocess.run([sys.executable, "-m", "reviewbot", *command.split(), "--help"], capture_output=True, text=True, cwd=ROOT, check=True)
         known |= set(re.findall(r"--[a-z][a-z-]+", done.stdout))
         assert f"reviewbot {command}" in readme
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme)) <= known | {"--version"}
 
 
-@pytest.mark.parametrize("path", ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/review.md", "docs/sweep.md"])
+@pytest.mark.parametrize("path", ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/review.md", "docs/sweep.md", "docs/impact.md"])
 def test_links_lead_somewhere(path: str):
     page = ROOT / path
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):

@@ -17,6 +17,7 @@ from reviewbot.documents.expressions import (
     Expression,
     ExpressionError,
     LiteralValue,
+    Partial,
     Unknown,
     evaluate,
     split_template,
@@ -32,7 +33,7 @@ _MAX_REMEMBERED = 20_000
 class Part:
     """One expression. ``names`` is the look-up that it is (``("inputs", "tp")``), or ``None`` where it is more than that."""
 
-    __slots__ = ("_expression", "_memo", "_reads", "names", "source")
+    __slots__ = ("_expression", "_last", "_memo", "_reads", "names", "source")
 
     def __init__(self, piece: Embedded) -> None:
         self.source = piece.source.strip()
@@ -42,6 +43,7 @@ class Part:
         told = piece.expression is not None and _collect(piece.expression, reads)
         self._reads = tuple(sorted(reads)) if told else None
         self._memo: dict[Hashable, Any] = {}
+        self._last: tuple[object, Any] = (None, None)  # a context that is the same for all rows, and the value in it
 
     def value(self, contexts: Contexts) -> Any:
         """The value, or ``Unknown``; an expression that GitHub would refuse is unknown too."""
@@ -49,7 +51,7 @@ class Part:
             return Unknown(self.source)
         if self.names is not None:
             found = look_up(contexts, self.names)
-            return self._evaluated(contexts) if found is MISSING else found
+            return found if found is not MISSING else self._walked(contexts, self.names[0].lower())
         if self._reads is None:
             return self._evaluated(contexts)
         key = tuple(freeze(look_up(contexts, names)) for names in self._reads)
@@ -60,6 +62,14 @@ class Part:
             if len(self._memo) < _MAX_REMEMBERED:
                 self._memo[key] = value
             return value
+
+    def _walked(self, contexts: Contexts, name: str) -> Any:
+        root = contexts.get(name, MISSING)
+        if root is not MISSING and not isinstance(root, Partial):
+            return self._evaluated(contexts)
+        if self._last[0] is not root:
+            self._last = (root, self._evaluated(contexts))
+        return self._last[1]
 
     def _evaluated(self, contexts: Contexts) -> Any:
         assert self._expression is not None

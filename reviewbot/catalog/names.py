@@ -98,11 +98,16 @@ class Names:
         """The window of a build of a day (``2026-05-28``): the last release before it and the next one behind, since what is merged
         today is released later; ``None`` outside of what was read."""
         position = bisect_left(self.dates, date)
-        # Release branches are cut some days before the release, and what was merged in between comes with the one after.
-        last = min(position + 1, len(self.dates) - 1)
-        return Window(self.engine, position - 1, last, False) if 0 < position < len(self.dates) else None
+        if not 0 < position < len(self.dates):
+            return None
+        # Release branches are cut some days before the release, and what was merged in between comes with the one after; a post release
+        # comes from the same branch.
+        last, branch = position, self._keys[position][0]
+        while last < len(self.dates) - 1 and self._keys[last][0] == branch:
+            last += 1
+        return Window(self.engine, position - 1, last, False)
 
-    @property
+    @cached_property
     def anywhere(self) -> Window:
         """All releases."""
         return Window(self.engine, 0, len(self.versions) - 1, False)
@@ -112,10 +117,12 @@ class Names:
         first, last = self.versions[window.first], self.versions[window.last]
         return f"{self.engine} {first}" if first == last else f"{self.engine} {first} to {last}"
 
+    @lru_cache(maxsize=16384)  # noqa: B019 - there are as many of these objects as engines
     def flag(self, name: str, window: Window) -> Status:
         """The status of a flag, without leading dashes, underscores as dashes; of ``a.b`` that of ``a``."""
         return self._status(name, window, self._flags)
 
+    @lru_cache(maxsize=16384)  # noqa: B019
     def env(self, name: str, window: Window) -> Status:
         """The status of an environment variable: registered, or mentioned anywhere in the code."""
         return self._status(name, window, self._env, self._read)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,13 +85,13 @@ def add_when_arguments(parser: argparse.ArgumentParser) -> None:
 def run_impact(arguments: argparse.Namespace, session: Session, progress: Progress) -> ImpactReport:
     """What ``impact`` finds. Raises ``ChangeError``."""
     sides = Sides(session, arguments.base, arguments.head, arguments.keys)
-    return impact_report(sides, hunks=arguments.hunks)
+    return impact_report(sides, hunks=arguments.hunks, processes=arguments.jobs or os.cpu_count() or 1)
 
 
-def impact_report(sides: Sides, *, hunks: bool = False) -> ImpactReport:
-    """The whole report on a change."""
+def impact_report(sides: Sides, *, hunks: bool = False, processes: int = 1) -> ImpactReport:
+    """The whole report on a change, made by up to ``processes`` processes."""
     base, head = sides.state("base"), sides.state("head")
-    found = impact(base, head, sides.diff, sides.executed)
+    found = impact(base, head, sides.diff, sides.executed, processes)
     scope = changelog_scope(found, base.bench, head.bench)
     verdict = append_only(scope.entries, found, base.bench, head.bench, sides.diff)
     sweep = swept(found, scope.entries, head.bench)

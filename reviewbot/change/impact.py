@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,11 +12,13 @@ from reviewbot.change.causes import Causes, Executed, Side
 from reviewbot.change.lines import Because, Diff
 from reviewbot.change.mentions import Mentions, names_in_programs
 from reviewbot.change.values import Effective, effective_values
+from reviewbot.engine.workers import work_on
 from reviewbot.runs.model import Run
 from reviewbot.runs.unseen import effective_name
 from reviewbot.trace.values import is_known
 from reviewbot.tree import Tree, TreeError
 
+_PIECE = 8  # pairs of points that are compared at a time
 _MARKS = ("run-eval", "eval-conc", "recipe-fingerprint")  # depend on the siblings of a row, or on nothing but it
 
 
@@ -88,13 +91,15 @@ class State:
         return next((job for job in jobs if job.launcher == run.launcher and job.node == run.node), None)
 
 
-def impact(base: State, head: State, diff: Diff, executed: Executed | None = None) -> Impact:
-    """Compares two states. ``executed`` tells the statements of a trace, for causes that no history of a value names."""
-    return _Comparison(base, head, diff, executed).result()
+def impact(base: State, head: State, diff: Diff, executed: Executed | None = None, processes: int = 1) -> Impact:
+    """Compares two states, in up to ``processes`` processes. ``executed`` tells the statements of a trace, for causes that no history of a
+    value names."""
+    return _Comparison(base, head, diff, executed, processes).result()
 
 
 class _Comparison:
-    def __init__(self, base: State, head: State, diff: Diff, executed: Executed | None) -> None:
+    def __init__(self, base: State, head: State, diff: Diff, executed: Executed | None, processes: int) -> None:
+        self._processes = processes
         self._base = base
         self._head = head
         self._diff = diff
@@ -111,13 +116,37 @@ class _Comparison:
         changed: list[ChangedPoint] = []
         unchanged = 0
         moved = tuple((before.id, after.id) for before, after in pairs if before.id != after.id)
-        for before, after in pairs:
-            values = self._point(before, after)
+        for (before, after), values in zip(pairs, self._compared(pairs), strict=True):
             if values:
                 changed.append(ChangedPoint(after, values, before.id if before.id != after.id else None))
             else:
                 unchanged += 1
         return Impact(added, removed, tuple(changed), unchanged, moved, len(self._head.bench.points))
+
+    def _compared(self, pairs: Sequence[tuple[Point, Point]]) -> list[tuple[Difference, ...]]:
+        """What differs in each pair. Those that have to be opened, which traces them once more, are shared among processes."""
+        found: list[tuple[Difference, ...]] = [()] * len(pairs)
+        waiting = [number for number, (before, after) in enumerate(pairs) if self._differs(before, after)]
+        pieces = [waiting[at : at + _PIECE] for at in range(0, len(waiting), _PIECE)]
+
+        def work(number: int) -> bytes:
+            return pickle.dumps([self._point(*pairs[place]) for place in pieces[number]])
+
+        for places, answer in zip(pieces, work_on(len(pieces), work, self._processes), strict=True):
+            for place, values in zip(places, pickle.loads(answer), strict=True):
+                found[place] = values
+        return found
+
+    def _differs(self, before: Point, after: Point) -> bool:
+        """Whether a pair of points has to be opened; decided by what is at hand."""
+        runs, gone, new = _paired(self._base.by_point.get(before.id, []), self._head.by_point.get(after.id, []))
+        if gone or new:
+            return True
+        for old, now in runs:
+            jobs = self._side(old, "base").job, self._side(now, "head").job
+            if not _same(old, now) or self._mentions.concerns(now) or self._environment(*jobs):
+                return True
+        return False
 
     # --- one point
 
@@ -155,7 +184,7 @@ class _Comparison:
 
     def _run(self, old: Run, now: Run) -> list[Difference]:
         before, after = self._side(old, "base"), self._side(now, "head")
-        same_digest = old.digest == now.digest and old.launcher == now.launcher and old.node == now.node
+        same_digest = _same(old, now)
         variables = self._environment(before.job, after.job)
         if same_digest and not variables and not self._mentions.concerns(now):
             return []
@@ -245,6 +274,11 @@ def _hidden(name: str, value: Effective | None, run: Run) -> bool:
     if run.outcome != "submit" or run.text is not None:
         return False
     return name.startswith("recipe.") or not name.startswith(_BESIDE_RECIPE)
+
+
+def _same(old: Run, now: Run) -> bool:
+    """Whether two runs say the same, but for what is not evaluated."""
+    return old.digest == now.digest and old.launcher == now.launcher and old.node == now.node
 
 
 # --- matching --------------------------------------------------------------------------------------------------------

@@ -108,7 +108,8 @@ class Mentions:
                 named = path in self.candidates and any(_inside(path, source) for source in copies)
             if named:
                 for changed in self.leads[path]:
-                    found.setdefault(changed, Unevaluated(changed, path))
+                    if run.outcome != "script" or not changed.endswith((".sh", ".bash")):  # a trace follows bench scripts
+                        found.setdefault(changed, Unevaluated(changed, path))
         return [found[path] for path in sorted(found)]
 
 

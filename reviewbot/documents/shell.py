@@ -68,9 +68,9 @@ _ASSIGNMENT_PLACE = re.compile(r"(?:^|[;&|(!{]|\b(?:then|do|else|if|elif|while|u
 _REDIRECT_HEAD = re.compile(r"\d*(?:&>>|&>|>>|>\||>&|<&|<>|>|<(?![<(]))[ \t]*")
 # `!` before a compound command or a function, which the grammar does not know
 _NEGATION = re.compile(
-    r"(?:(?<=[;&|({\n!])|(?<=\bthen)|(?<=\bdo)|(?<=\belse)|(?<=\bif)|(?<=\belif)|(?<=\bwhile)|(?<=\buntil)|\A)((?:[ \t]|\\\n)*)!"
-    r"(?=(?:[ \t]|\\\n)+(?:(?:[{(]|(?:if|for|while|until|case|select|function)\b|[\w.-]+[ \t]*\([ \t]*\))))"
+    r"!(?=(?:[ \t]|\\\n)+(?:(?:[{(]|(?:if|for|while|until|case|select|function)\b|[\w.-]+[ \t]*\([ \t]*\))))"
 )
+_OPENED = re.compile(r"\b(?:then|do|else|if|elif|while|until)\Z", re.ASCII)
 _LONE_DOLLAR = re.compile(r"\$(?=\s|\Z)")
 _INNER_HASH = re.compile(r"(\$\{[!#]?\w+(?:\[[^\]\n]*\])?#+)|(?<=[\w.\-/:=@%+,~^*])\#")  # no comment, though the grammar takes it for one
 _HIGH_PLANE = re.compile("[\U000F0000-\U000FFFFD]")
@@ -124,6 +124,31 @@ def parse_shell(data: bytes | str, path: str = "") -> Script:
     return Script(body, comments, tuple(problems), text)
 
 
+# An export whose words have no meaning to the shell beside being words.
+_PLAIN_EXPORT = re.compile(r"export(?: +[A-Za-z_]\w*=[\w./:@%+,-]*)+ *", re.ASCII)
+_OTHER_LINES = 8
+
+
+def parsed_like(model: Script, text: str) -> Script | None:
+    """What ``parse_shell(text)`` gives, made of the tree of a script that has other values in a few plain ``export`` lines of its outermost
+    level, line for line; ``None`` where ``text`` is not like this. Workflows fill in one template so for every point."""
+    before, after = model.text.split("\n"), text.split("\n")
+    if model.problems or len(before) != len(after):
+        return None
+    changed = [index for index, line in enumerate(before) if line != after[index]]
+    if len(changed) > _OTHER_LINES or not all(_PLAIN_EXPORT.fullmatch(lines[index]) for index in changed for lines in (before, after)):
+        return None
+    body = list(model.body)
+    places = {statement.line: place for place, statement in enumerate(body) if isinstance(statement, Declaration)}
+    for index in changed:
+        place = places.get(index + 1)
+        piece = parse_shell("\n" * index + after[index])
+        if place is None or body[place].end_line != index + 1 or piece.problems or len(piece.body) != 1:
+            return None
+        body[place] = piece.body[0]
+    return Script(tuple(body), model.comments, (), text)
+
+
 def parse_arithmetic(text: str) -> Arith:
     """The expression in a text that is known only at run time (the value of a variable, an operand of ``-eq``, ``let``).
 
@@ -175,7 +200,7 @@ def _masked(source: Source) -> str:
     if "time" in text:
         text = _TIME.sub(lambda m: m.group(1) + " " * (m.end() - m.end(1)), text)
     if "!" in text:
-        text = _NEGATION.sub(lambda m: m.group(1) + " ", text)
+        text = _NEGATION.sub(lambda m: " " if _begins_command(text, m.start()) else "!", text)
     if not source.heredocs:
         return text
     pieces: list[str] = []
@@ -191,6 +216,15 @@ def _masked(source: Source) -> str:
         at = end
     pieces.append(text[at:])
     return "".join(pieces)
+
+
+def _begins_command(text: str, at: int) -> bool:
+    """Whether a command can begin at a place."""
+    while at > 0 and text[at - 1] not in ";&|({\n!" and not _OPENED.search(text, max(0, at - 7), at):
+        if text[at - 1] not in " \t":
+            return False
+        at -= 1
+    return True
 
 
 def _assignment_redirects(source: Source, start: int, end: int) -> tuple[int, int] | None:

@@ -68,6 +68,7 @@ class Context:
         self._build_runs = build_runs
         self._lines: dict[str, list[str]] = {}
         self._gathered: dict[str, list[tuple[Run, Any]]] = {}
+        self._surveyed: dict[str, list[tuple[str, Any]]] = {}
         self.checks: Any = None  # what checks runs and documents by parts, where there is something (``reviewbot.engine.checks.Checks``)
 
     @cached_property
@@ -91,6 +92,18 @@ class Context:
     def set_gathered(self, gathered: dict[str, list[tuple[Run, Any]]]) -> None:
         """Gives what was gathered."""
         self._gathered = gathered
+
+    def surveyed(self, rule: Rule) -> list[tuple[str, Any]]:
+        """What ``survey`` of the rule's module gave for the documents: each path with one thing, in the order of the paths.
+
+        ``survey(context)`` sees one document, as a rule of scope ``document`` does, and yields plain values, as ``gather`` does. They are
+        kept, so that a check over all documents need not parse those again that have not changed.
+        """
+        return self._surveyed.get(rule.name, [])
+
+    def set_surveyed(self, surveyed: dict[str, list[tuple[str, Any]]]) -> None:
+        """Gives what was surveyed."""
+        self._surveyed = surveyed
 
     @property
     def every_run(self) -> tuple[Run, ...]:

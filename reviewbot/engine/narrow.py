@@ -161,13 +161,23 @@ def findings_of(modules: Sequence[RuleModule], context: Context, debug: bool) ->
     return found, sound
 
 
+def kinds_of_paths(documents: Documents) -> dict[str, frozenset[str]]:
+    """The paths of all documents, sorted, with their kinds."""
+    kinds: dict[str, set[str]] = {}
+    for kind in KINDS:
+        for path in documents.paths(kind):
+            kinds.setdefault(path, set()).add(kind)
+    return {path: frozenset(kinds[path]) for path in sorted(kinds)}
+
+
 def facts_of(modules: Sequence[RuleModule], context: Context, debug: bool) -> tuple[dict[str, list[Any]], dict[str, list[Finding]]]:
-    """What rules gather of one run, and crashes by rule."""
+    """What rules gather of one run, or survey of one document, and crashes by rule."""
     facts: dict[str, list[Any]] = {}
     crashes: dict[str, list[Finding]] = {}
     for module in modules:
         try:
-            some = list(module.gather(context)) if module.gather is not None else []
+            ask = module.gather if context.runs else module.survey
+            some = list(ask(context)) if ask is not None else []
         except Exception as error:
             crashes[module.name] = [crash(f"the rule {module.name}", error, debug)]
             continue

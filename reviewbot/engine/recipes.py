@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from reviewbot.bench.model import Recipe, Value
+from reviewbot.bench.model import Recipe, RecipeError, Value
+from reviewbot.bench.recipes import load_recipe
 from reviewbot.catalog.images import tells_release, window_of_image
 from reviewbot.catalog.names import Names, Window, names_of
 from reviewbot.catalog.srt_slurm import releases_of
@@ -83,6 +84,17 @@ def uses(context: Context) -> tuple[Use, ...]:
     if found is None:
         found = _USES[context] = tuple(_uses(context))
     return found
+
+
+_VARIANTS: WeakKeyDictionary[Context, dict[str, tuple[Recipe | RecipeError, ...]]] = WeakKeyDictionary()
+
+
+def written_variants(context: Context, path: str) -> tuple[Recipe | RecipeError, ...]:
+    """The variants of a recipe as its file has them, whoever submits it; loaded once."""
+    known = _VARIANTS.setdefault(context, {})
+    if path not in known:
+        known[path] = tuple(load_recipe(context.documents.yaml(path)))
+    return known[path]
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ class RuleModule:
     page: Page
     check: Check | None
     gather: Gather | None = None  # what the check wants to know of every run, made run by run: see ``Context.gathered``
+    survey: Gather | None = None  # what the check wants to know of every document, made one by one: see ``Context.surveyed``
 
     @property
     def name(self) -> str:
@@ -130,4 +131,7 @@ def _rule_of(module: ModuleType, family: str) -> RuleModule:
     gather = getattr(module, "gather", None)
     if gather is not None and (not callable(gather) or rule.scope != "all" or "runs" not in rule.needs):
         raise RegistryError(f"{where}: gather(context) is for a rule of scope all that needs runs")
-    return RuleModule(rule, family, page, check, gather)
+    survey = getattr(module, "survey", None)
+    if survey is not None and (not callable(survey) or rule.scope != "all" or "documents" not in rule.needs):
+        raise RegistryError(f"{where}: survey(context) is for a rule of scope all that needs documents")
+    return RuleModule(rule, family, page, check, gather, survey)

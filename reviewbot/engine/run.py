@@ -13,7 +13,7 @@ from reviewbot.engine.checks import Found
 from reviewbot.engine.context import Context, paths_matching
 from reviewbot.engine.fingerprint import order, with_fingerprints
 from reviewbot.engine.model import Finding, Level
-from reviewbot.engine.narrow import NarrowContext, RestContext, crash, facts_of, findings_of
+from reviewbot.engine.narrow import NarrowContext, OneDocument, RestContext, crash, facts_of, findings_of, kinds_of_paths
 from reviewbot.engine.own_rules import INTERNAL_ERROR, UNPARSABLE_FILE
 from reviewbot.engine.packed import from_bytes, to_bytes
 from reviewbot.engine.registry import RuleModule
@@ -61,7 +61,7 @@ def check(
         if not module.rule.needs & broken.keys() and not (module.rule.needs & {"runs"} and "bench" in broken):
             parts = found is not None and module.rule.scope != "all"
             collected.extend(found.findings.get(module.name, ()) if found is not None and parts else _run_rule(context, module, debug))
-            if module.gather is not None and found is not None:
+            if (module.gather is not None or module.survey is not None) and found is not None:
                 collected.extend(found.findings.get(module.name, ()))
             if module.rule.scope == "run" and "change" in module.rule.needs and context.changed:
                 rest = RestContext(context)
@@ -101,6 +101,7 @@ def _prepare(
     run_rules = [module for module in chosen if module.rule.scope == "run" and module.check is not None]
     document_rules = [module for module in chosen if module.rule.scope == "document" and module.check is not None]
     gatherers = [module for module in chosen if module.gather is not None]
+    surveyors = [module for module in chosen if module.survey is not None]
     problems = any(module.name == UNPARSABLE_FILE.name for module in chosen)
     broken: dict[str, Finding] = {}
     if needs & {"bench", "runs"}:
@@ -114,13 +115,15 @@ def _prepare(
         progress("tracing", 0, 0)
         try:
             if context.checks is not None:
-                found = context.checks.check(context, run_rules, document_rules, problems, debug, gatherers)
+                found = context.checks.check(context, run_rules, document_rules, problems, debug, gatherers, surveyors)
             else:
                 _gather(context, gatherers, debug)
         except Exception as error:
             broken["runs"] = crash("reading the runs of the repository", error, debug)
-    if found is None and context.checks is not None and (document_rules or problems):
-        found = context.checks.check(context, None, document_rules, problems, debug)
+    if context.checks is None:
+        _survey(context, surveyors, debug)
+    elif found is None and (document_rules or surveyors or problems):
+        found = context.checks.check(context, None, document_rules, problems, debug, (), surveyors)
     return found, broken
 
 
@@ -130,6 +133,15 @@ def _gather(context: Context, gatherers: list[RuleModule], debug: bool) -> None:
         for rule, facts in facts_of(gatherers, NarrowContext(context, run), debug)[0].items():
             gathered.setdefault(rule, []).extend((run, fact) for fact in from_bytes(to_bytes(facts)))
     context.set_gathered(gathered)
+
+
+def _survey(context: Context, surveyors: list[RuleModule], debug: bool) -> None:
+    surveyed: dict[str, list[tuple[str, Any]]] = {}
+    for path, kinds in kinds_of_paths(context.documents).items() if surveyors else ():
+        one = NarrowContext(context, documents=OneDocument(context.documents, path, kinds))
+        for rule, facts in facts_of(surveyors, one, debug)[0].items():
+            surveyed.setdefault(rule, []).extend((path, fact) for fact in from_bytes(to_bytes(facts)))
+    context.set_surveyed(surveyed)
 
 
 def _run_rule(context: Context, module: RuleModule, debug: bool) -> list[Finding]:

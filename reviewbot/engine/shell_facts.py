@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
-from typing import Any
 
 from reviewbot.documents.shell_syntax import (
     AndOr,
@@ -22,12 +21,15 @@ from reviewbot.documents.shell_syntax import (
     Function,
     Group,
     If,
+    Literal,
     Parameter,
     Pipeline,
+    ProcessSubstitution,
     Script,
     Simple,
     Statement,
     Subshell,
+    Substitution,
     TestUnary,
     While,
     Word,
@@ -37,6 +39,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _ASSIGNING = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "pre++", "pre--", "post++", "post--"})
 _DEFAULTS = frozenset({":-", "-", ":=", "=", ":?", "?", ":+", "+"})
 _KEPT = 2_000
+_ERREXIT = re.compile(r"-\w*e|errexit\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +100,10 @@ def facts_of(script: Script) -> Facts:
         if len(_FACTS) >= _KEPT:
             _FACTS.clear()
         placed = tuple(_placed(script.body, ()))
-        assigned = sorted((one for item in placed for one in _assigned(item)), key=lambda one: one.line)
-        reads = sorted(set(_reads(script.body)), key=lambda read: (read.line, read.name))
+        expanded = tuple(_expanded(script.body))
+        given = [one for item in placed for one in _assigned(item)] + [one for one in expanded if isinstance(one, Assigned)]
+        assigned = sorted(given, key=lambda one: one.line)
+        reads = sorted({one for one in expanded if isinstance(one, Read)}, key=lambda read: (read.line, read.name))
         found = _FACTS[script.text] = Facts(placed, tuple(assigned), tuple(reads))
     return found
 
@@ -108,10 +113,98 @@ def words(statement: Statement) -> tuple[Word, ...]:
     return statement.words if isinstance(statement, Simple) else ()
 
 
+def exclusive(one: Placed, other: Placed) -> bool:
+    """Whether two statements stand in different arms of one ``if`` or ``case``, so that only one of them runs."""
+    for outer in one.around:
+        if outer in other.around and isinstance(outer, (If, Case)):
+            arms = (
+                [arm.body for arm in outer.arms] if isinstance(outer, Case) else [body for _, body in outer.arms] + [outer.otherwise or ()]
+            )
+            places = [
+                next((index for index, body in enumerate(arms) if body and body[0].line <= item.statement.line <= body[-1].end_line), None)
+                for item in (one, other)
+            ]
+            if None not in places and places[0] != places[1]:
+                return True
+    return False
+
+
+def text_of(script: Script, statement: Statement) -> str:
+    """The lines of a statement as they are written."""
+    return "\n".join(_lines(script.text)[statement.line - 1 : statement.end_line])
+
+
+@lru_cache(maxsize=256)
+def _lines(text: str) -> list[str]:
+    return text.split("\n")
+
+
+def stops_at_failure(facts: Facts) -> bool:
+    """Whether the script is under ``set -e`` from somewhere on."""
+    return any(
+        first_word(placed.statement) == "set" and any(_ERREXIT.match(word.text) for word in words(placed.statement)[1:])
+        for placed in facts.statements
+    )
+
+
 def first_word(statement: Statement) -> str:
     """The name of a plain command, or an empty text."""
     given = words(statement)
     return (given[0].static or "") if given else ""
+
+
+def assignments(statement: Statement) -> tuple[Assignment, ...]:
+    """The assignments of a plain command or of a declaration, as they are written."""
+    items = statement.assignments if isinstance(statement, Simple) else statement.items if isinstance(statement, Declaration) else ()
+    return tuple(item for item in items if isinstance(item, Assignment))
+
+
+def array_words(statement: Statement) -> tuple[Word, ...]:
+    """The words that a statement puts into arrays."""
+    return tuple(word for item in assignments(statement) if item.array is not None for _, word in item.array)
+
+
+def own_words(statement: Statement) -> Iterator[Word]:
+    """All words of a plain command, a declaration, a loop or a ``case``: arguments, values that are assigned, targets of redirects."""
+    items: tuple[Assignment | Word, ...] = ()
+    if isinstance(statement, Simple):
+        items = (*statement.assignments, *statement.words)
+    elif isinstance(statement, Declaration):
+        items = statement.items
+    elif isinstance(statement, For):
+        items = statement.words or ()
+    elif isinstance(statement, Case):
+        items = (statement.subject,)
+    for item in items:
+        if isinstance(item, Word):
+            yield item
+            continue
+        if item.value is not None:
+            yield item.value
+        yield from (word for _, word in item.array or ())
+    if isinstance(statement, (Simple, Declaration)):
+        yield from (redirect.target for redirect in statement.redirects)
+
+
+def prefixes(facts: Facts) -> set[str]:
+    """Names that are set for one command: its children have them."""
+    return {
+        one.name
+        for placed in facts.statements
+        if isinstance(placed.statement, Simple) and placed.statement.words
+        for one in placed.statement.assignments
+    }
+
+
+def declared(facts: Facts) -> set[str]:
+    """Names of ``local x``, ``export X``, ``declare -A m``."""
+    return {
+        item.text
+        for placed in facts.statements
+        if isinstance(placed.statement, Declaration)
+        for item in placed.statement.items
+        if isinstance(item, Word)
+    }
 
 
 def blocks(statement: Statement) -> Iterator[Block]:
@@ -162,31 +255,60 @@ def _substituted(statement: Statement) -> Iterator[Block]:
     else:
         return
     for node in _inside(own):
-        body = getattr(node, "body", None)
-        if body is not None:
-            yield body
+        yield node.body
 
 
-def _inside(node: object) -> Iterator[Any]:
-    """The nodes of words and assignments down to substitutions, which are given and not entered."""
+def _inside(node: object) -> Iterator[Substitution | ProcessSubstitution]:
+    """The substitutions in words and assignments, which are not entered."""
     if isinstance(node, tuple):
         for item in node:
             yield from _inside(item)
-    elif is_dataclass(node):
+    elif isinstance(node, (Substitution, ProcessSubstitution)):
         yield node
-        if not hasattr(node, "body"):
-            for name in _field_names(node.__class__):
-                value = getattr(node, name)
-                if isinstance(value, tuple) or is_dataclass(value):
-                    yield from _inside(value)
+    elif not isinstance(node, Literal) and not (isinstance(node, Word) and node.static is not None):
+        for name in _field_names(node.__class__):
+            value = getattr(node, name)
+            if value is not None and value != ():
+                yield from _inside(value)
 
 
-@lru_cache(maxsize=128)
-def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind) if field.name not in _PLAIN)
+_FIELDS: dict[type, tuple[str, ...]] = {}
 
 
-_PLAIN = frozenset({"line", "end_line", "span", "text", "static", "quoted", "name", "op", "keyword", "end", "fd", "negated", "body_line"})
+def _field_names(kind: type) -> tuple[str, ...]:
+    """The fields of a node in which others stand; none for what is no node."""
+    found = _FIELDS.get(kind)
+    if found is None:
+        names = tuple(field.name for field in fields(kind) if field.name not in _PLAIN) if is_dataclass(kind) else ()
+        found = _FIELDS[kind] = names
+    return found
+
+
+_PLAIN = frozenset(
+    {
+        "line",
+        "end_line",
+        "span",
+        "text",
+        "static",
+        "quoted",
+        "name",
+        "op",
+        "keyword",
+        "end",
+        "fd",
+        "negated",
+        "body_line",
+        "both",
+        "length",
+        "indirect",
+        "keys",
+        "prefix",
+        "append",
+        "until",
+        "select",
+    }
+)
 
 
 def _assigned(placed: Placed) -> Iterator[Assigned]:
@@ -222,26 +344,40 @@ def _by_builtin(statement: Simple, until: int) -> Iterator[Assigned]:
         yield Assigned(given[2], statement.line, None, False, until)
 
 
-def _reads(node: object) -> Iterator[Read]:
+def _expanded(node: object) -> Iterator[Read | Assigned]:
+    """What expansions, tests and arithmetic read, and the little that they set."""
     if isinstance(node, tuple):
         for item in node:
-            yield from _reads(item)
+            yield from _expanded(item)
         return
-    if not is_dataclass(node):
+    if isinstance(node, Literal) or (isinstance(node, Word) and node.static is not None):
         return
     if isinstance(node, Parameter):
         if _NAME.match(node.name):
             yield Read(node.name, node.line, node.op in _DEFAULTS)
+            if node.op in (":=", "="):
+                yield Assigned(node.name, node.line, None, False, 0)
     elif isinstance(node, ArithName):
         yield Read(node.name, 0, True)  # an unset name is 0 in arithmetic
     elif isinstance(node, ArithOp) and node.op in _ASSIGNING and node.operands:
-        yield from _reads(node.operands[1:])
+        target = node.operands[0]
+        if isinstance(target, ArithName):
+            yield Assigned(target.name, 0, None, False, 0)
+        yield from _expanded(node.operands[1:])
         return
     elif isinstance(node, TestUnary) and node.op in ("-n", "-z", "-v"):
-        for read in _reads(node.operand):
-            yield Read(read.name, read.line, True)
+        yield from _asked(node.operand)
+        return
+    elif isinstance(node, Simple) and len(node.words) > 2 and node.words[0].text in ("[", "test") and node.words[1].text in ("-n", "-z"):
+        yield from _asked(node.words)
         return
     for name in _field_names(node.__class__):
         value = getattr(node, name)
-        if isinstance(value, tuple) or is_dataclass(value):
-            yield from _reads(value)
+        if value is not None and value != ():
+            yield from _expanded(value)
+
+
+def _asked(node: object) -> Iterator[Read | Assigned]:
+    """The same, where only being set is asked for."""
+    for one in _expanded(node):
+        yield Read(one.name, one.line, True) if isinstance(one, Read) else one

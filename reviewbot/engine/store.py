@@ -19,16 +19,16 @@ class DocumentStore:
     """Documents of one tree. Nothing is raised for a bad file: it counts as empty, and its problems are told by ``problems``.
 
     ``bench`` gives the repository's bench, whose own documents are used where there are any. ``scripts`` holds parsed scripts by text,
-    so that whoever evaluates them need not parse them again.
+    so that whoever evaluates them need not parse them again; one that is given is filled and used.
     """
 
-    def __init__(self, tree: Tree, bench: Callable[[], Any]) -> None:
+    def __init__(self, tree: Tree, bench: Callable[[], Any], scripts: dict[str, Any] | None = None) -> None:
         self._tree = tree
         self._load_bench = bench
         self._documents: dict[tuple[str, str], Any] = {}
         self._unread: dict[str, Problem] = {}
         self._paths: dict[str, tuple[str, ...]] = {}
-        self.scripts: dict[str, Any] = {}
+        self.scripts: dict[str, Any] = {} if scripts is None else scripts
 
     def yaml(self, path: str) -> Any:
         return self._document("yaml", path, self._yaml)
@@ -123,9 +123,12 @@ class DocumentStore:
     def _shell(self, path: str, data: bytes) -> Any:
         from reviewbot.documents.shell import parse_shell
 
-        text = data.decode("utf-8", "surrogateescape")
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            return parse_shell(data, path)  # which has a problem that the text alone does not have
         if text not in self.scripts:
-            self.scripts[text] = parse_shell(data, path)
+            self.scripts[text] = parse_shell(text, path)
         return self.scripts[text]
 
     def _python(self, path: str, data: bytes) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reviewbot.fit.layout import Layout, split_of
+from reviewbot.fit.layout import Layout, described, split_of
 from reviewbot.fit.table import layouts
 from reviewbot.fit.verdict import Report, fit
 
@@ -68,11 +68,7 @@ def advise_table(reports: Sequence[Report]) -> Advice:
 def _smallest(report: Report, node: int) -> Advice:
     nodes = -(-report.gpus // node)
     layout = report.layout
-    parts = [f"TP {layout.tp}"]
-    parts += [f"PP {layout.pp}"] if layout.pp > 1 else []
-    parts += [f"DP {layout.dp}"] if layout.dp > 1 else []
-    parts += [f"EP {layout.ep}"] if layout.ep > 1 else []
-    name = " x ".join(parts) + (" with DP-attention" if layout.dp_attention else "")
     weights = f"{report.weights_gib:.1f} GiB of weights a GPU" if report.weights_gib is not None else "weights not known"
     where = f"{report.gpus} GPU{'s' if report.gpus > 1 else ''}, {nodes} node{'s' if nodes > 1 else ''} of {node}"
-    return Advice(layout, nodes, f"smallest that {'fits' if report.verdict == 'fits' else 'may fit'}: {name} on {where}: {weights}")
+    does = "fits" if report.verdict == "fits" else "may fit"
+    return Advice(layout, nodes, f"smallest that {does}: {described(layout)} on {where}: {weights}")

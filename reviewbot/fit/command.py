@@ -15,7 +15,7 @@ from reviewbot.catalog.gpus import GIB, Gpu, all_gpus, find_gpu
 from reviewbot.catalog.models import Checkpoint, Model, ModelError, all_models, find_model, model_file_from_config
 from reviewbot.catalog.tensors import checkpoint_bytes, parameters
 from reviewbot.fit.advice import advise, advise_table
-from reviewbot.fit.layout import ENGINES, MOST_RANKS, Layout, parse_version
+from reviewbot.fit.layout import ENGINES, MOST_RANKS, Layout, described, parse_version
 from reviewbot.fit.table import table
 from reviewbot.fit.verdict import Report, fit, report_data
 
@@ -28,10 +28,15 @@ class UsageError(Exception):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``reviewbot fit``. Sizes are in the engine's own notation; ``--ep`` above 1 turns expert parallelism on."""
-    parser.add_argument("model", metavar="MODEL", help="name, alias, Hugging Face id, or a model file (.json)")
-    parser.add_argument("--gpu", required=True, help=f"one of {', '.join(all_gpus())}, or another with --gpu-memory-gib")
+    parser.add_argument(
+        "names", nargs="*", metavar="MODEL | KEY",
+        help="with --gpu and --engine: a model's name, alias, Hugging Face id, or file (.json); without: config keys or ids of points of "
+        "the repository, * matches any text (default: all)",
+    )  # fmt: skip
+    parser.add_argument("--all", action="store_true", dest="every", help="of a repository: one line for each run and role, not each layout")
+    parser.add_argument("--gpu", help=f"one of {', '.join(all_gpus())}, or another with --gpu-memory-gib")
     parser.add_argument("--gpu-memory-gib", type=float, help="usable memory of the GPU in GiB (2**30 bytes), where it is not a known one")
-    parser.add_argument("--engine", required=True, help=f"one of {', '.join(ENGINES)}")
+    parser.add_argument("--engine", help=f"one of {', '.join(ENGINES)}")
     parser.add_argument("--precision", help="of the weights: fp4, fp8, nvfp4, mxfp4, int4, bf16 ... (default: what the id is published in)")
     parser.add_argument("--engine-version", help="as 0.33.0; padding and defaults differ by version (default: the newest known)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
@@ -165,12 +170,15 @@ def run(args: argparse.Namespace, out: TextIO | None = None, err: TextIO | None 
     bad usage."""
     out, err = out or sys.stdout, err or sys.stderr
     try:
+        if not args.gpu or not args.engine or len(args.names) != 1:
+            raise UsageError("a MODEL, --gpu and --engine are needed; without all of them the runs of a repository are looked at")
+        name = args.names[0]
         engine = _ENGINE_NAMES.get(args.engine.lower(), args.engine.lower())
         if engine not in ENGINES:
             raise UsageError(f"the engine {args.engine!r} is not known; known: {', '.join(ENGINES)}")
         gpu = _gpu(args.gpu, args.gpu_memory_gib)
-        model = _model(args.model, args.models)
-        checkpoint = _checkpoint(model, args.model, args.precision, gpu)
+        model = _model(name, args.models)
+        checkpoint = _checkpoint(model, name, args.precision, gpu)
         layout = _layout(args, engine)
         if args.engine_version and layout.version is None:
             print(f"reviewbot fit: no version in {args.engine_version!r}: taken as the newest", file=err)
@@ -216,12 +224,19 @@ def _sizes(layout: Layout | None) -> dict[str, Any] | None:
 
 
 def _name(layout: Layout) -> str:
-    parts = [f"{layout.engine}" + (f" {'.'.join(map(str, layout.version))}" if layout.version else ""), f"TP {layout.tp}"]
-    parts += [f"PP {layout.pp}"] if layout.pp > 1 else []
-    parts += [f"DP {layout.dp}"] if layout.dp > 1 else []
-    parts += [f"EP {layout.ep}"] if layout.ep > 1 else []
-    parts += ["DP-attention"] if layout.dp_attention else []
-    return " ".join(parts)
+    version = f" {'.'.join(map(str, layout.version))}" if layout.version else ""
+    return f"{layout.engine}{version} {described(layout)}"
+
+
+def of_repository(args: argparse.Namespace) -> bool:
+    """Whether the arguments of ``fit`` ask about the runs of a repository. Raises ``UsageError`` where they mix both questions."""
+    if args.gpu is not None or args.engine is not None:
+        return False
+    names = ("tp", "pp", "dp", "ep", "precision", "engine_version", "max_gpus")
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name)]
+    if given:
+        raise UsageError(f"{given[0]} goes with a MODEL, --gpu and --engine")
+    return True
 
 
 _BAR = 24

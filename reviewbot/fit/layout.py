@@ -60,6 +60,7 @@ class Layout:
     partition: tuple[int, ...] | None = None  # layers of each pipeline stage
     absorbed: bool = True
     language_only: bool = False  # the vision tower is not loaded
+    eager: bool = False  # no graphs are captured
     unknown: frozenset[str] = frozenset()  # fields that are set to something that is not known
 
 
@@ -78,6 +79,13 @@ class Split:
     head_tp: int
     pp: int
     world: int
+
+
+def described(layout: Layout) -> str:
+    """``TP 8 x PP 2 x EP 8 with DP-attention``: the sizes in the engine's notation, without those that are 1."""
+    parts = [f"TP {layout.tp}"]
+    parts += [f"{name} {size}" for name, size in (("PP", layout.pp), ("DP", layout.dp), ("EP", layout.ep), ("CP", layout.cp)) if size > 1]
+    return " x ".join(parts) + (" with DP-attention" if layout.dp_attention else "")
 
 
 def at_least(version: Version | None, *bound: int) -> bool:
@@ -164,19 +172,30 @@ _STEP: Mapping[str, str] = {
     "trtllm": "max-num-tokens",
 }
 _KV_DTYPE = ("kv-cache-dtype", "kv-cache-config.dtype")
+_MOST = 1 << 40  # a larger count is none
 _PARTITION = ("VLLM_PP_LAYER_PARTITION", "SGLANG_PP_LAYER_PARTITION")
 
 _Flags = Mapping[str, Setting]
 
 
-def utilization_setting(server: Server) -> Setting | None:
-    """The setting that gives the fraction of memory, where it is written."""
-    return _first(server.flags, _UTILIZATION.get(server.engine, ()))
+def utilization_names(engine: str) -> tuple[str, ...]:
+    """The flags that give the fraction of memory."""
+    return _UTILIZATION[engine]
 
 
 def utilization_flag(engine: str) -> str:
     """What the fraction of memory is called."""
     return _UTILIZATION[engine][0].rsplit(".", 1)[-1]
+
+
+def max_model_len_flag(engine: str) -> str:
+    """What the longest context is called."""
+    return _MODEL_LEN[engine]
+
+
+def step_tokens_flag(engine: str) -> str:
+    """What the largest number of tokens of a step is called."""
+    return _STEP[engine]
 
 
 def layout_of(
@@ -193,7 +212,7 @@ def layout_of(
     speculation = _speculation(server)
     if speculation is None or (partition is not None and partition.value is None):
         return None
-    nodes = integer(server.flags, "nnodes", None)
+    nodes = _count(server.flags, "nnodes")
     if nodes is None and server.nodes is not None and server.workers:
         nodes = max(1, server.nodes // server.workers)
     concurrency = point_row.get("conc")
@@ -201,7 +220,7 @@ def layout_of(
         concurrency = None
     flags, engine = server.flags, server.engine
     cap = batch_cap(server)
-    fraction_of_memory = utilization_setting(server)
+    fraction_of_memory = _first(flags, _UTILIZATION[engine])
     return Layout(
         engine=engine,
         tp=own.tp or 1,
@@ -214,26 +233,33 @@ def layout_of(
         version=version,
         nodes=nodes,
         gpus_per_node=gpus_per_node,
-        redundant_experts=integer(flags, "ep-num-redundant-experts" if engine == "sglang" else "num-redundant-experts", 0) or 0,
+        redundant_experts=_count(flags, "ep-num-redundant-experts" if engine == "sglang" else "num-redundant-experts") or 0,
         eplb=bool(switch(flags, "enable-eplb")),
         mtp=speculation == "own",
         separate_draft=speculation == "separate",
         moe_backend=_text(flags, "moe-backend", "moe-runner-backend", "moe-config.backend"),
         all_to_all=_text(flags, "moe-a2a-backend", "all2all-backend"),
-        moe_dense_tp=integer(flags, "moe-dense-tp-size", None) if engine == "sglang" else None,
-        moe_dp=(integer(flags, "moe-data-parallel-size", 1) or 1) if engine == "sglang" else 1,
+        moe_dense_tp=_count(flags, "moe-dense-tp-size") if engine == "sglang" else None,
+        moe_dp=(_count(flags, "moe-data-parallel-size") or 1) if engine == "sglang" else 1,
         dp_lm_head=bool(switch(flags, "enable-dp-lm-head")),
         kv_dtype=_text(flags, *_KV_DTYPE),
         utilization=next((fraction(flags, name) for name in _UTILIZATION[engine] if flags.get(name) is fraction_of_memory), None),
-        max_model_len=integer(flags, _MODEL_LEN[engine], None),
-        max_num_seqs=cap.value if cap is not None else None,
-        max_num_batched_tokens=integer(flags, _STEP[engine], None),
-        page_size=integer(flags, "page-size", None) if engine == "sglang" else None,
+        max_model_len=_count(flags, _MODEL_LEN[engine]),
+        max_num_seqs=cap.value if cap is not None and cap.value <= _MOST else None,
+        max_num_batched_tokens=_count(flags, _STEP[engine]),
+        page_size=_count(flags, "page-size") if engine == "sglang" else None,
         concurrency=concurrency,
         partition=_stated(partition),
         language_only=bool(switch(flags, "language-model-only")),
+        eager=bool(switch(flags, "enforce-eager")),
         unknown=frozenset(_unreadable(server, fraction_of_memory)),
     )
+
+
+def _count(flags: _Flags, name: str) -> int | None:
+    """A number that is at least 1; none below (``-1``: as the engine likes) and none that no engine can mean."""
+    value = integer(flags, name, None)
+    return value if value is not None and 1 <= value <= _MOST else None
 
 
 def _first(settings: Mapping[str, Setting], names: Iterable[str]) -> Setting | None:
@@ -256,7 +282,8 @@ def _unreadable(server: Server, utilization: Setting | None) -> Iterator[str]:
     if utilization is not None and not any(fraction(flags, name) is not None for name in _UTILIZATION[server.engine]):
         yield "utilization"
     for field, name in (("max_model_len", _MODEL_LEN[server.engine]), ("max_num_batched_tokens", _STEP[server.engine])):
-        if integer(flags, name, 1) is None:
+        written = integer(flags, name, 1)
+        if written is None or written > _MOST:
             yield field
     cache = _first(flags, _KV_DTYPE)
     if cache is not None and cache.value is None:

@@ -3,15 +3,19 @@ the image, everything else by flags."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
 
+from reviewbot.bench.model import Point
+from reviewbot.catalog.engines import ENGINE_OF_FRAMEWORK
 from reviewbot.catalog.gpus import Gpu, find_gpu
-from reviewbot.catalog.images import tells_release, window_of_image
+from reviewbot.catalog.images import window_of_image
 from reviewbot.catalog.models import Checkpoint, Model, find_model
 from reviewbot.catalog.names import names_of
+from reviewbot.fit.claims import Subject
 from reviewbot.fit.layout import ENGINES, Layout, Version, layout_of, parse_version
 from reviewbot.fit.verdict import Report, fit
 from reviewbot.runs.images import looks_like_image, tag_of
@@ -31,11 +35,11 @@ class Question:
     earliest: Version | None
 
 
-def question_of(run: Run, server: Server) -> Question | str:
-    """The question about a server of a run, or why there is none."""
+def question_of(run: Run, server: Server, directories: tuple[Path, ...] = ()) -> Question | str:
+    """The question about a server of a run, or why there is none. ``directories`` hold model files of a user."""
     if server.engine not in ENGINES:
         return f"the engine {server.engine!r} is not one that memory is known of" if server.engine else "the engine is not known"
-    found = model_of(run)
+    found = model_of(run, directories)
     if isinstance(found, str):
         return found
     gpu = gpu_of(run)
@@ -67,7 +71,9 @@ def answer(asked: Question) -> Report:
         shared = {one.rule for one in before.constraints}
         kept = tuple(one for one in report.constraints if one.rule in shared)
         if not kept:  # what memory alone says; the versions differ in nothing else that could refuse
-            return replace(report, verdict="cannot-tell", constraints=(), reason="releases that the image can hold differ in what they refuse")
+            return replace(
+                report, verdict="cannot-tell", constraints=(), reason="releases that the image can hold differ in what they refuse"
+            )
         return replace(report, constraints=kept)
     return report
 
@@ -75,13 +81,22 @@ def answer(asked: Question) -> Report:
 def fits(runs: Iterable[Run]) -> Iterator[tuple[Run, Server, Report]]:
     """Every server of the runs whose fit can be looked at."""
     for run in runs:
-        for server in run.servers:
-            report = fit_of(run, server)
-            if report is not None:
-                yield run, server, report
+        for server, asked in questions(run):
+            if isinstance(asked, Question):
+                yield run, server, answer(asked)
 
 
-def model_of(run: Run) -> tuple[Model, Checkpoint] | str:
+_LAST: list[tuple[Run, tuple[tuple[Server, Question | str], ...]]] = []
+
+
+def questions(run: Run) -> tuple[tuple[Server, Question | str], ...]:
+    """The servers of a run with the question about each, or why there is none. Rules ask about one run in turn: the last is remembered."""
+    if not _LAST or _LAST[0][0] is not run:
+        _LAST[:] = [(run, tuple((server, question_of(run, server)) for server in run.servers))]
+    return _LAST[0][1]
+
+
+def model_of(run: Run, directories: tuple[Path, ...] = ()) -> tuple[Model, Checkpoint] | str:
     """Model and checkpoint of a run by its row (or by its recipe, where there is no master), or why they are not known."""
     row = run.point.row
     name, precision = row.get("model"), row.get("precision")
@@ -92,22 +107,24 @@ def model_of(run: Run) -> tuple[Model, Checkpoint] | str:
         precision = recipe.precision.value if precision is None and recipe.precision is not None else precision
     if not isinstance(name, str) or not name:
         return "the model is not known"
-    return _checkpoint(name, precision if isinstance(precision, str) else None, _vendor(run))
+    return _checkpoint(name, precision if isinstance(precision, str) else None, _vendor(run), directories)
 
 
-def named_checkpoint(row: Mapping[str, Any]) -> tuple[Model, Checkpoint, Gpu] | None:
-    """Model, checkpoint and GPU of a row of a master; ``None`` where one is not known."""
-    name, precision, runner = row.get("model"), row.get("precision"), row.get("runner")
-    gpu = find_gpu(runner) if isinstance(runner, str) else None
-    if gpu is None or not isinstance(name, str):
+def subject_of(point: Point) -> Subject | None:
+    """What sentences about a point speak of, by its row alone; ``None`` where model, precision, GPU or engine are not known."""
+    row = point.row
+    name, precision, runner, framework = (row.get(field) for field in ("model", "precision", "runner", "framework"))
+    gpu = _gpu(runner) if isinstance(runner, str) else None
+    engine = ENGINE_OF_FRAMEWORK.get(framework) if isinstance(framework, str) else None
+    if gpu is None or engine not in ENGINES or not isinstance(name, str):
         return None
     found = _checkpoint(name, precision if isinstance(precision, str) else None, gpu.vendor)
-    return None if isinstance(found, str) else (*found, gpu)
+    return None if isinstance(found, str) else Subject(*found, gpu, engine)
 
 
 @lru_cache(maxsize=1024)
-def _checkpoint(name: str, precision: str | None, vendor: str | None) -> tuple[Model, Checkpoint] | str:
-    model = find_model(name)
+def _checkpoint(name: str, precision: str | None, vendor: str | None, directories: tuple[Path, ...] = ()) -> tuple[Model, Checkpoint] | str:
+    model = find_model(name, *directories)
     if model is None:
         return f"no facts about the model {name!r}"
     by_id = model.checkpoint_of(name)
@@ -164,10 +181,12 @@ def _versions(engine: str, image: str | None) -> tuple[Version | None, Version |
         return None, None
     names = names_of(engine)
     window = window_of_image(image, engine)
+    tag = tag_of(image) or ""
+    # a build of a day may hold what came after the release that it names; a runtime's tag is its own release
+    plain = re.match(r"v?\d+\.\d+\.\d+", tag) and not re.search(r"-\d{8}", tag) and not any(one in image for one in _RUNTIMES)
+    if plain and (window is not None or engine == "atom"):
+        version = parse_version(tag)
+        return version, version
     if window is not None and names is not None:
         return parse_version(names.versions[window.first]), parse_version(names.versions[window.last])
-    tag = tag_of(image)
-    if tag is None or any(one in image for one in _RUNTIMES) or (names is None and engine != "atom"):
-        return None, None
-    version = parse_version(tag) if tells_release(image, engine) or tag.lstrip("v")[:1].isdigit() else None
-    return version, version
+    return None, None

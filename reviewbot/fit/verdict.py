@@ -297,7 +297,7 @@ def _judge(
     if left[0] < high + error * limit.share:
         return _Judgement("tight", "overhead", f"{what} needs {high:.1f} GiB of cache, {range_left}")
     outside = gpu.usable_gib - limit.low
-    if layout.engine in ("vllm", "atom") and limit.fraction >= _CLOSE_UTILIZATION:
+    if layout.engine in ("vllm", "atom") and limit.fraction >= _CLOSE_UTILIZATION and not layout.eager:
         text = f"gpu-memory-utilization {limit.fraction:g} leaves {outside:.1f} GiB for graphs and workspaces outside of the budget"
         return _Judgement("tight", "utilization", text)
     reserve = gpu.usable_gib * (1 - sglang_default_fraction(layout, gpu)) if layout.engine == "sglang" else 0.0

@@ -29,6 +29,8 @@ def not_copied(run: Run, tree: Tree, workspace: str) -> NotCopied | None:
         return None
     recipe = run.recipe_argument.partition(":")[0]
     parent = recipe.rpartition("/")[0]
+    if "/" not in parent:
+        return None  # the root of all recipes: what else lies there is the checkout's business
     checkout = ""
     for effect in run.effects:
         if isinstance(effect, Checkout):

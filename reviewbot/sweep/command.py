@@ -40,6 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser, add_reading: Callable[[argpar
         "--filter", action="append", default=[], metavar="FIELD=GLOB", help="only points whose field of the row matches (repeatable)"
     )
     plan.add_argument(
+        "--order",
+        choices=("matrix", "fit", "cost"),
+        default="matrix",
+        help="of the points: as the matrix has them, those first that fit into memory, or those first that take the fewest GPU-hours",
+    )
+    plan.add_argument(
         "--as", dest="kind", choices=("launcher", "script", "recipe"), default="launcher", help="what is executed; default: the launcher"
     )
     plan.add_argument("--container", choices=("none", "docker", "pyxis"), default="none", help="what scripts are executed in")
@@ -166,7 +172,7 @@ def run(arguments: argparse.Namespace, open_session: Callable[[], Session], out:
 def _plan(arguments: argparse.Namespace, open_session: Callable[[], Session], out: TextIO) -> int:
     from reviewbot.sweep.durable import write_atomically
     from reviewbot.sweep.plan import make_plan, paths_of, plan_text
-    from reviewbot.sweep.planning import checked, plan_points, select
+    from reviewbot.sweep.planning import by_fit, checked, plan_points, select
     from reviewbot.sweep.points import Options, slurm_time
 
     if bool(arguments.all) + bool(arguments.keys) + bool(arguments.changed) == 0:
@@ -194,7 +200,9 @@ def _plan(arguments: argparse.Namespace, open_session: Callable[[], Session], ou
     found = checked(session, arguments.head)
     base = checked(session, arguments.base) if arguments.changed else None
     pairs = select(found, arguments.keys, arguments.filter, base)
-    points, left_out = plan_points(found, pairs, options)
+    points, left_out = plan_points(found, by_fit(pairs) if arguments.order == "fit" else pairs, options)
+    if arguments.order == "cost":
+        points.sort(key=lambda point: point.gpu_hours)
     made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     plan = make_plan(
         points, left_out, made=made, repository=str(session.root), commit=found.commit, revision=arguments.head, options=options.data()

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -105,8 +105,20 @@ def _data(plan: Plan) -> dict[str, Any]:
     return {
         "version": VERSION, "id": plan.id, "made": plan.made, "tool": plan.tool, "repository": plan.repository, "commit": plan.commit,
         "revision": plan.revision, "options": dict(plan.options), "gpu_hours": round(plan.gpu_hours, 6),
-        "points": [_plain(asdict(point)) for point in plan.points], "left_out": [_plain(asdict(one)) for one in plan.left_out],
+        "points": [_plain(_fields(point)) for point in plan.points], "left_out": [_plain(_fields(one)) for one in plan.left_out],
     }  # fmt: skip
+
+
+EXECUTED = ("argv", "files", "environment", "passed", "gpus", "nodes", "time_limit", "outputs", "health")
+
+
+def altered(written: PlanPoint, made: PlanPoint) -> list[str]:
+    """The fields that decide what is executed and that are not in the plan as they are made from the repository."""
+    return [name for name in EXECUTED if _plain(getattr(written, name)) != _plain(getattr(made, name))]
+
+
+def _fields(one: PlanPoint | LeftOut) -> dict[str, Any]:
+    return {entry.name: getattr(one, entry.name) for entry in fields(one)}
 
 
 def _plain(value: Any) -> Any:

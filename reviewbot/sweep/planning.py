@@ -14,16 +14,19 @@ from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level
 from reviewbot.engine.registry import load_rules, nearest
 from reviewbot.engine.run import check
+from reviewbot.fit.of_runs import fit_of
 from reviewbot.git import GitError, Repository
 from reviewbot.runs.lazy import LazyRun
 from reviewbot.runs.model import Run
 from reviewbot.settings import NAME as SETTINGS
 from reviewbot.settings import Settings
 from reviewbot.sweep.errors import SweepError
-from reviewbot.sweep.plan import LeftOut, PlanPoint
+from reviewbot.sweep.plan import LeftOut, PlanPoint, altered
 from reviewbot.sweep.points import Options, Unplannable, command_of, health_of, outputs_of, point_key, resources_of, time_limit_of
 from reviewbot.sweep.receipt import differences, make_receipt, receipt_digest, touching
 from reviewbot.tree import Tree
+
+_VERDICTS = {"fits": 0, "tight": 1, "cannot-tell": 2, "does-not-fit": 3}
 
 
 class Session(Protocol):
@@ -167,6 +170,18 @@ def select(found: Checked, keys: Sequence[str], filters: Sequence[str], base: Ch
     return pairs
 
 
+def by_fit(pairs: Iterable[tuple[Run, Job]]) -> list[tuple[Run, Job]]:
+    """The pairs as they are likely to run: those first that fit into memory, then tight ones, unknown ones, and those that do not fit."""
+    return sorted(pairs, key=lambda pair: _likelihood(pair[0]))
+
+
+def _likelihood(run: Run) -> int:
+    reports = [fit_of(run, server) for server in run.servers]
+    if not reports:
+        return _VERDICTS["cannot-tell"]
+    return max(_VERDICTS.get(report.verdict, 2) if report is not None else _VERDICTS["cannot-tell"] for report in reports)
+
+
 def _names(run: Run) -> tuple[str, ...]:
     return run.point.key, run.point.id, point_key(run)
 
@@ -203,7 +218,7 @@ class Verifier:
         self._revision = revision
         self._options = options
         self._mark: object = None
-        self._receipts: dict[str, dict[str, Any]] = {}
+        self._made: dict[str, PlanPoint] = {}
         self._why: dict[str, str] = {}
         self._findings: tuple[Finding, ...] = ()
         self._session: Session | None = None
@@ -222,7 +237,7 @@ class Verifier:
             self._mark = _mark(session.root, self._revision)
             found = checked(session, self._revision)
             points, left_out = plan_points(found, [pair for pair in found.pairs if point_key(pair[0]) in self._keys], self._options)
-            self._receipts = {point.key: dict(point.receipt) for point in points}
+            self._made = {point.key: point for point in points}
             self._why = {one.key: one.reason for one in left_out}
             self._findings = found.findings
             self._session = session
@@ -232,11 +247,14 @@ class Verifier:
         if receipt_digest(point.receipt) != point.receipt["digest"]:
             return ["its receipt was changed after it was made"]
         self.refresh()
-        now = self._receipts.get(point.key)
+        now = self._made.get(point.key)
         if now is None:
             why = self._why.get(point.key)
             return [f"it has an error now: {why}" if why is not None else "the repository has no such point any more"]
-        return differences(point.receipt, now)
+        reasons = differences(point.receipt, now.receipt)
+        if not reasons:
+            reasons = [f"its {name} in the plan is not what the receipt was made for" for name in altered(point, now)]
+        return reasons
 
 
 def _mark(root: Path, revision: str | None) -> object:

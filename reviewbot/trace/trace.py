@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Union
 
 from reviewbot.documents.positions import Site
-from reviewbot.documents.shell import parse_shell
+from reviewbot.documents.shell import parse_shell, parsed_like
 from reviewbot.documents.shell_syntax import Script
 from reviewbot.trace.builtins import BUILTINS, declare
 from reviewbot.trace.control import Bound, Control, Exit, Fork, Stop
@@ -119,18 +119,38 @@ class ParseCache:
     scripts: dict[str, Script] = field(default_factory=dict)
     texts: TextCache = field(default_factory=TextCache)
     size: int = 0
+    _models: dict[int, list[Script]] = field(default_factory=dict)  # whole parses by their number of lines, newest first
 
     def parse(self, text: str, path: str) -> Script:
         found = self.scripts.get(text)
         if found is None:
             if self.size > 50_000_000:
                 self.scripts.clear()
+                self._models.clear()
                 self.size = 0
-            found = self.scripts[text] = parse_shell(text, path)
+            found = self._like(text)
+            if found is None:
+                found = parse_shell(text, path)
+            self.scripts[text] = found
             self.size += len(text)
         return found
 
+    def _like(self, text: str) -> Script | None:
+        lines = text.count("\n")
+        if lines < _LONG:
+            return None
+        models = self._models.setdefault(lines, [])
+        for model in models:
+            found = parsed_like(model, text)
+            if found is not None:
+                return found
+        found = parse_shell(text)
+        self._models[lines] = [found, *models][:_MODELS]
+        return found
 
+
+_LONG = 10  # lines from which on it pays to look for a like script
+_MODELS = 6  # of one number of lines
 _SHARED = ParseCache()
 
 

@@ -27,17 +27,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reviewbot.bench.model import Recipe
-from reviewbot.bench.recipes import load_recipe
 from reviewbot.documents.claims import Claim, topology_claims
 from reviewbot.documents.nodes import Mapping
 from reviewbot.documents.positions import Site
 from reviewbot.documents.yaml import Block, YamlDocument, comment_blocks
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
+from reviewbot.engine.recipes import written_variants
 from reviewbot.engine.wording import counted
 from reviewbot.runs.topology import Contradiction, Shape
 
-RULE = Rule("header-contradicts-recipe", Level.WARNING, frozenset({"documents"}))
+RULE = Rule("header-contradicts-recipe", Level.WARNING, frozenset({"documents"}), scope="document")
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -46,7 +46,7 @@ def check(context: Context) -> Iterator[Finding]:
         found = [(block, claims) for block in _headers(document) if (claims := topology_claims(_text(block)))]
         if not found:
             continue
-        variants = load_recipe(document)
+        variants = written_variants(context, path)
         if len(variants) != 1 or not isinstance(variants[0], Recipe):
             continue
         shape = Shape(variants[0])

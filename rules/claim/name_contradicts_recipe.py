@@ -25,16 +25,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reviewbot.bench.model import Recipe, Role
-from reviewbot.bench.recipes import load_recipe
 from reviewbot.documents.claims import NameClaims, name_claims
 from reviewbot.documents.nodes import Mapping, Scalar
 from reviewbot.documents.positions import Site
 from reviewbot.documents.yaml import YamlDocument
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
+from reviewbot.engine.recipes import written_variants
 from reviewbot.runs.topology import Contradiction, Shape, is_one_worker
 
-RULE = Rule("name-contradicts-recipe", Level.WARNING, frozenset({"documents"}))
+RULE = Rule("name-contradicts-recipe", Level.WARNING, frozenset({"documents"}), scope="document")
 
 _PAIR = ("prefill", "decode")
 
@@ -45,7 +45,7 @@ def check(context: Context) -> Iterator[Finding]:
         names = [(what, name, site, claims) for what, name, site in _names(document, path) if _says_something(claims := name_claims(name))]
         if not names:
             continue
-        variants = load_recipe(document)
+        variants = written_variants(context, path)
         if len(variants) != 1 or not isinstance(variants[0], Recipe):
             continue
         shape = Shape(variants[0])

@@ -37,6 +37,8 @@ def check(context: Context) -> Iterator[Finding]:
         cap, graphs, drafts = batch_cap(server), graph_sizes(server), draft_tokens(server)
         if cap is None or graphs is None or drafts is None or server.role == "prefill":
             continue
+        if one.use is None:
+            continue  # a script serves many rows: its graphs are for the largest, its limit follows the row
         graph, tokens = graphs
         if tokens and server.role != "decode":
             continue  # steps with pieces of prompts have more tokens

@@ -57,6 +57,7 @@ def test_a_window_is_the_release_or_its_neighbours(toy: Names):
 
 def test_a_day_is_between_releases(toy: Names):
     assert toy.on_date("2026-02-15") == names.Window("toy", 1, 3, False)  # what is merged may miss the next release
+    assert toy.on_date("2026-01-20") == names.Window("toy", 0, 3, False)  # a post release is of the branch of its release
     assert toy.on_date("2025-12-31") is None and toy.on_date("2026-05-01") is None
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STUBS = (
-    "curl", "docker", "enroot", "git", "hf", "make", "nvidia-smi", "pip", "python", "python3", "rocm-smi", "rsync", "sacct",
+    "curl", "docker", "enroot", "git", "hf", "make", "mpirun", "nvidia-smi", "pip", "python", "python3", "rocm-smi", "rsync", "sacct",
     "salloc", "sbatch", "sbcast", "scancel", "scontrol", "sglang", "sinfo", "sleep", "squeue", "srtctl", "srun", "sudo",
     "trtllm-serve", "unsquashfs", "uv", "vllm",
 )

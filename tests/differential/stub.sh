@@ -6,7 +6,7 @@ name=${0##*/}
 case $name in
   python3)
     if [[ ${1-} == - ]]; then /usr/bin/cat > "$call.stdin"; fi ;;
-  trtllm-serve | vllm | sglang) # files that configure an engine
+  mpirun | trtllm-serve | vllm | sglang) # files that configure an engine
     for word; do
       word=${word#--*=}
       if [[ -f $word && $word == *.@(yml|yaml|json) ]]; then /usr/bin/cat "$word" >> "$call.recipe"; fi
@@ -96,6 +96,17 @@ case $name in
   scancel) /usr/bin/rm -f /record/allocated ;;
   salloc) : > /record/allocated; echo "salloc: Granted job allocation 12345" >&2 ;;
   uv)
+    if [[ ${1-} == pip && " $* " == *" --python /"* ]]; then # what is installed into an environment leaves its program there
+      bin=$*
+      bin=${bin#*--python }
+      bin=${bin%% *}
+      for word in "${@:3}"; do
+        program=${word##*/}
+        program=${program%%[!A-Za-z0-9_-]*}
+        if [[ $program == huggingface_hub ]]; then program=hf; fi
+        if [[ -n $program && -d ${bin%/*} ]]; then /usr/bin/ln -sf /stubs/stub "${bin%/*}/$program"; fi
+      done
+    fi
     if [[ ${1-} == venv ]]; then
       shift
       target=.venv

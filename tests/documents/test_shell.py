@@ -11,7 +11,7 @@ import time
 import pytest
 
 from reviewbot.documents import shell_syntax as syntax
-from reviewbot.documents.shell import parse_arithmetic, parse_shell
+from reviewbot.documents.shell import parse_arithmetic, parse_shell, parsed_like
 from tests.documents.shape import arith, block
 
 STATEMENTS = [
@@ -391,3 +391,55 @@ def test_words_mean_what_bash_says() -> None:
         # an empty result of an unquoted word is no word
         expected = [text for text in answer.split("\0")[:-1] if text]
         assert [text for item in command.words[1:] for text in _expanded(item.parts) if text] == expected, word
+
+
+STEP = """set -x
+# filled in
+export CONFIG_FILE=recipes/a.yaml A=1{blank}
+for x in 1 2; do
+  export Q=1
+done
+cat <<END
+export R=1
+END
+export S="$x" T=1
+bash ./run.sh
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "like"),
+    [
+        ("recipes/a.yaml", "recipes/b.yaml:zip[0]", False),
+        ("recipes/a.yaml", "recipes/bcd.yaml", True),
+        ("CONFIG_FILE=recipes/a.yaml A=1{blank}", "PREFILL_NODES=12 ", True),
+        ("A=1{blank}", "A=1 # comment", False),
+        ("A=1{blank}", "A=1; exit", False),
+        ("A=1{blank}", "A=1 \\", False),
+        ("A=1{blank}", "A=$B", False),
+        ("Q=1", "Q=2", False),
+        ("R=1", "R=2", False),
+        ("T=1", "T=2", False),
+        ("./run.sh", "./other.sh", False),
+        ("bash ./run.sh", "bash ./run.sh\n", False),
+    ],
+)
+def test_a_script_with_other_exports_is_made_of_a_like_one(old: str, new: str, like: bool):
+    model, text = STEP.replace("{blank}", ""), STEP.replace(old, new).replace("{blank}", "")
+    assert model != text
+    found = parsed_like(parse_shell(model), text)
+    assert found == (parse_shell(text) if like else None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["! { a; }", "a && ! \\\n  ( b )", "if\n  ! f() { g; }; then c; fi", "while ! for x in 1; do y; done; do z; done"],
+)
+def test_negated_compounds_are_read(text: str):
+    assert parse_shell(text).problems == ()
+    assert "negated=True" in repr(parse_shell(text).body)
+
+
+@pytest.mark.parametrize("text", ["echo ! { a", "shutdown ! ( b", "[ a ! { b ]"])
+def test_an_exclamation_mark_among_words_is_a_word(text: str):
+    assert "negated=True" not in repr(parse_shell(text).body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +24,7 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("REVIEWBOT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(checks, "_LITTLE", 0)
     monkeypatch.setattr(checks, "_JOBS", 2)
+    monkeypatch.setattr(checks, "_MANY", 3)
     monkeypatch.setattr(checks, "_DOCUMENTS", 3)
     shutil.copytree(DEMO, tmp_path / "demo", symlinks=True)
     return tmp_path / "demo"
@@ -76,6 +78,33 @@ def test_what_has_not_changed_is_not_traced_again(said: Callable[..., str], trac
     again = said("--jobs", "1")
     assert traced == []
     assert again == said("--jobs", "1", "--no-cache")
+
+
+def git(folder: Path, *arguments: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | {"GIT_CONFIG_GLOBAL": os.devnull}
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, env=environment, check=True, capture_output=True)
+
+
+def test_a_base_and_what_is_kept(said: Callable[..., str], traced: list[int], demo: Path):
+    git(demo, "init", "-q")
+    git(demo, "add", "-A")
+    git(demo, "commit", "-q", "-m", "base")
+    for path in ("runners/launch_h100-lab.sh", RECIPE):
+        text = (demo / path).read_text("utf-8")
+        (demo / path).write_text(text.replace("8", "4") + "\n# 2 x 3 = 7\n", "utf-8")
+    git(demo, "commit", "-q", "-a", "-m", "head")
+    compared = ("--base", "HEAD~1", "--head", "HEAD")
+    alone = said(*compared, "--no-cache", "--jobs", "1")
+    both = len(traced)
+    statuses = {finding["status"] for finding in json.loads(alone)["findings"]}
+    assert statuses == {"new", "existing"}
+    for options in (("--no-cache", "--jobs", "3"), ("--jobs", "3"), ("--jobs", "3"), ("--jobs", "1")):
+        assert said(*compared, *options) == alone, options
+    traced.clear()
+    assert said("--head", "HEAD~1", "--jobs", "1") == said("--head", "HEAD~1", "--no-cache", "--jobs", "1")
+    every = len(traced)  # of the run without what is kept alone
+    assert every < both < 2 * every  # the base costs what differs
 
 
 RECIPE = "benchmarks/multi_node/srt-slurm-recipes/vllm/toy/h100-fp8/disagg-1p1d-tp8.yaml"
@@ -151,7 +180,9 @@ def test_a_worker_that_dies_is_replaced(said: Callable[..., str], monkeypatch: p
 
 def test_work_is_done_once_in_order_and_errors_are_raised():
     assert workers.work_on(5, lambda number: b"%d" % number, 3) == [b"0", b"1", b"2", b"3", b"4"]
-    assert workers.work_on(0, lambda number: b"", 3) == []
+    assert workers.work_on(5, lambda number: b"%d" % number, 3, ahead=2) == [b"0", b"1", b"2", b"3", b"4"]
+    assert workers.work_on(1, lambda number: b"%d" % number, 3, ahead=2) == [b"0"]
+    assert workers.work_on(0, lambda number: b"", 3, ahead=1) == []
 
     def work(number: int) -> bytes:
         if number == 3:

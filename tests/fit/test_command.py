@@ -190,3 +190,54 @@ def test_add_of_something_else(tmp_path: Path, text: str) -> None:
     code, _, err = _model("add", str(source))
     assert code == 2
     assert "reviewbot model:" in err
+
+
+def test_a_repository(capsys: pytest.CaptureFixture[str]) -> None:
+    from reviewbot.cli import main
+
+    repository = str(Path(__file__).parents[2] / "fixtures" / "rules" / "does-not-fit" / "kimi-k3-on-one-node" / "repo")
+    schema = json.loads((Path(__file__).parents[2] / "schemas" / "fit-runs-report.schema.json").read_text(encoding="utf-8"))
+    common = ["-C", repository, "fit", "--no-cache", "--jobs", "1"]
+    assert main([*common, "--format", "json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    jsonschema.validate(data, schema)
+    assert [(one["verdict"], one["layout"]) for one in data["runs"]] == [("does-not-fit", 0)] * 2
+    assert (data["layouts"][0]["advice"]["layout"]["tp"], data["layouts"][0]["advice"]["layout"]["pp"]) == (8, 2)
+    assert data["summary"] == {"fits": 0, "tight": 0, "does-not-fit": 2, "cannot-tell": 0}
+    assert main(common) == 1
+    text = capsys.readouterr().out
+    assert "TP 8 x PP 2 on 16 GPUs, 2 nodes of 8" in text
+    assert text.splitlines()[-1] == "2 servers of 2 points, 1 distinct layout: 2 does-not-fit"
+    assert main([*common, "*conc4]", "--all"]) == 1
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert main([*common, "kimi-k3"]) == 2
+    assert "--gpu" in capsys.readouterr().err
+    assert main([*common, "--tp", "8"]) == 2
+    assert main(["fit", "kimi-k3", "--gpu", "b200"]) == 2
+
+
+def test_a_repository_with_a_model_of_its_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from reviewbot.cli import main
+
+    repository = str(Path(__file__).parents[2] / "fixtures" / "rules" / "does-not-fit" / "unknown-model" / "repo")
+    common = ["-C", repository, "fit", "--no-cache", "--jobs", "1"]
+    assert main(common) == 0
+    assert "1 not looked at: no facts about the model 'toylab/Toy-9T'" in capsys.readouterr().out
+    config = json.loads((Path(__file__).parents[2] / "reviewbot" / "catalog" / "models" / "qwen3-8b.json").read_text(encoding="utf-8"))
+    config = {**config, "name": "toy", "aliases": ["toylab/Toy-9T"]}
+    config["checkpoints"] = [{**config["checkpoints"][0], "precision": "fp8", "hf_ids": ["toylab/Toy-9T"]}]
+    (tmp_path / "toy.json").write_text(json.dumps(config), encoding="utf-8")
+    assert main([*common, "--models", str(tmp_path)]) == 0
+    assert "toy fp8" in capsys.readouterr().out
+    (tmp_path / "toy.json").write_text("{", encoding="utf-8")
+    from reviewbot.catalog import models
+
+    models._catalogue.cache_clear()
+    models_of_runs()
+    assert main([*common, "--models", str(tmp_path)]) == 2
+
+
+def models_of_runs() -> None:
+    from reviewbot.fit import of_runs
+
+    of_runs._checkpoint.cache_clear()

@@ -10,6 +10,7 @@ import pytest
 from reviewbot.catalog.engines import canonical
 from reviewbot.fit.layout import Layout, layout_of, parse_version, split_of, stages
 from reviewbot.runs.model import Server, Setting
+from reviewbot.runs.parallel import parallelism
 
 
 def _server(engine: str, environment: Mapping[str, str] = MappingProxyType({}), /, **flags: str | None) -> Server:
@@ -131,3 +132,41 @@ def test_stages(layout: Layout, layers: int, expected: tuple[int, ...]) -> None:
 )
 def test_versions(text: str, version: tuple[int, ...] | None) -> None:
     assert parse_version(text) == version
+
+
+@pytest.mark.parametrize("number", ["-1", "0", "9" * 30, "9" * 400])
+def test_counts_that_no_engine_means(number: str) -> None:
+    names = ("max-model-len", "max-num-seqs", "max-num-batched-tokens", "nnodes")
+    layout = layout_of(_server("vllm", **{"tensor-parallel-size": "8", **dict.fromkeys(names, number)}), {})
+    assert layout is not None
+    assert (layout.max_model_len, layout.max_num_seqs, layout.max_num_batched_tokens, layout.nodes) == (None, None, None, None)
+    assert layout.unknown == ({"max_model_len", "max_num_batched_tokens"} if len(number) > 2 else set())
+
+
+def test_one_reading_for_rules_and_arithmetic() -> None:
+    flags = {"tensor-parallel-size": "8", "attention-data-parallel-size": "4", "attention-context-parallel-size": "2"}
+    server = _server("sglang", **flags)
+    layout = layout_of(server, {})
+    assert layout is not None
+    assert (layout.dp, layout.cp, layout.dp_attention) == (4, 2, True)
+    assert split_of(layout).attention_tp == parallelism(server).tp == 1
+    assert split_of(layout).world == parallelism(server).world == 8
+
+
+@pytest.mark.parametrize(
+    ("engine", "flags"),
+    [
+        ("vllm", {"tensor-parallel-size": "4", "data-parallel-size": "2", "enable-expert-parallel": "true", "pipeline-parallel-size": "2"}),
+        ("sglang", {"tensor-parallel-size": "8", "data-parallel-size": "2"}),
+        ("sglang", {"tensor-parallel-size": "8", "moe-a2a-backend": "deepep", "data-parallel-size": "8", "enable-dp-attention": "true"}),
+        ("trtllm", {"tensor_parallel_size": "8", "enable_attention_dp": "true", "moe_expert_parallel_size": "4"}),
+        ("atom", {"tensor-parallel-size": "8", "enable-dp-attention": "true", "enable-expert-parallel": "true"}),
+        ("atom", {"tensor-parallel-size": "4", "data-parallel-size": "2", "enable-expert-parallel": "true"}),
+    ],
+)
+def test_both_notations_have_one_world(engine: str, flags: dict[str, str]) -> None:
+    server = _server(engine, **flags)
+    layout, spread = layout_of(server, {}), parallelism(server)
+    assert layout is not None
+    split = split_of(layout)
+    assert (split.world, split.attention_tp, split.moe_ep) == (spread.world, spread.tp, spread.ep)

@@ -37,7 +37,7 @@ from tests.differential.real import SECRET, UPSTREAM, named_directories
 
 PATHS = ("runners", "benchmarks", "configs", "utils/*.sh")
 _MACHINE = frozenset({"HOME", "HOSTNAME", "PATH", "SHELL", "USER", "LANG", "OLDPWD", "PWD", "SHLVL", "_"})
-_ENGINES = ("vllm", "sglang", "trtllm-serve", "python3", "python")
+_ENGINES = ("mpirun", "vllm", "sglang", "trtllm-serve", "python3", "python")
 _VOLATILE = re.compile(r"\d{9,}|(?<=[-_.])\d{1,7}(?=[-_./]|$)")
 
 
@@ -46,6 +46,7 @@ class Observed:
     """What bash submitted and started, in a form that can be compared: part -> what it is."""
 
     parts: Mapping[str, object]
+    whole: bool = True  # false where a bench script ended before it started an engine: then what is equal says nothing
 
     def differences(self, other: Observed) -> list[str]:
         names = sorted(self.parts.keys() | other.parts.keys())
@@ -96,7 +97,8 @@ class World:
                 path, call = script
                 inner = {**environment, **_container(call)}
                 inner = {name: value for name, value in inner.items() if name not in _MACHINE}
-                parts.update(_served(self._bash(f"exec bash {path}", inner, workspace)))
+                served = _served(self._bash(f"exec bash {path}", inner, workspace))
+                return Observed({**parts, **served}, bool(served))
         except subprocess.TimeoutExpired:
             return None
         return Observed(parts)
@@ -258,10 +260,12 @@ def said_of(report: ImpactReport, pair: Pair) -> list[str]:
 
 
 def judge(pair: Pair, before: Observed | None, after: Observed | None, said: Sequence[str]) -> str:
-    """``equal (changed)``, ``equal (unchanged)``, ``unproven`` or what is wrong, which is printed."""
+    """``equal (changed)``, ``equal (unchanged)``, ``unproven``, ``not seen by bash`` or what is wrong, which is printed."""
     if before is None or after is None:
         return "timeout"
     differing = before.differences(after)
+    if not differing and not (before.whole and after.whole):
+        return "not seen by bash"
     if pair.expected == "unproven":
         return "unproven"
     if bool(differing) == (pair.expected == "changed"):
@@ -278,6 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("srt_slurm", nargs="?")
     parser.add_argument("--head", default="HEAD")
     parser.add_argument("--commits", type=int, default=20)
+    parser.add_argument("--commit", action="append", metavar="REV", help="this commit instead (repeatable)")
     parser.add_argument("--last", type=int, default=150)
     parser.add_argument("--changed", type=int, default=6, metavar="N", help="changed points of each commit")
     parser.add_argument("--unchanged", type=int, default=6, metavar="N")
@@ -288,7 +293,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     clones: dict[str, Any] = {UPSTREAM: Path(options.srt_slurm).resolve()} if options.srt_slurm else {}
     total: Counter[str] = Counter()
-    for commit in chosen_commits(options.repository, options.head, options.last, options.commits):
+    for commit in options.commit or chosen_commits(options.repository, options.head, options.last, options.commits):
         counts = examine(options.repository, commit, clones, options)
         print("    " + (", ".join(f"{number} {name}" for name, number in sorted(counts.items())) or "nothing to compare"), flush=True)
         total += counts

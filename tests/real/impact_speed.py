@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="impact-") as place:
         clone = Path(place) / "clone"
         subprocess.run(["git", "clone", "-q", "--shared", options.repository, str(clone)], check=True)
-        print("points of the launcher   cold   warm")
+        print("points of the launcher, and seconds: cold, warm")
         for name, number in launchers(options.repository):
             path = clone / name
             lines = path.read_text("utf-8", "surrogateescape").split("\n")

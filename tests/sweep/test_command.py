@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 
 from reviewbot.cli import main
 from reviewbot.sweep.ledger import Ledger
-from reviewbot.sweep.plan import paths_of, read_plan
+from reviewbot.sweep.plan import make_plan, paths_of, plan_text, read_plan
 from tests.sweep.support import ROOT, execute, ledger_of, point, write_plan
 
 KEY = "tiny-bf16-lab-vllm[1k1k,tp1,conc4]@lab_00"
@@ -147,6 +148,20 @@ def test_a_stale_receipt_is_refused(repository: Path, tmp_path: Path, call: Any,
     assert not (paths_of(plan)[1] / "points").exists()
 
 
+def test_a_plan_with_another_command_is_refused(repository: Path, tmp_path: Path, call: Any):
+    """Its id and its receipts are in order: somebody made the plan anew around another command."""
+    path = tmp_path / "plan.json"
+    assert call("-C", repository, "sweep", "plan", KEY, "-o", path)[0] == 0
+    found = read_plan(path)
+    [made] = found.points
+    evil = replace(made, files={"step.sh": "touch /tmp/evil\n"})
+    again = make_plan([evil], (), made=found.made, repository=found.repository, commit=found.commit, revision=None, options=found.options)
+    path.write_text(plan_text(again))
+    status, _, err = call("-C", repository, "sweep", "run", path)
+    assert status == 1 and "its files in the plan is not what the receipt was made for" in err
+    assert not (paths_of(path)[1] / "points").exists()
+
+
 def test_an_unrelated_file_refuses_nothing(repository: Path, tmp_path: Path, call: Any):
     plan = tmp_path / "plan.json"
     assert call("-C", repository, "sweep", "plan", KEY, "-o", plan)[0] == 0
@@ -208,6 +223,16 @@ def test_scripts_in_containers(repository: Path, tmp_path: Path, call: Any):
         assert (made.kind, made.argv[0], made.argv[-1]) == ("script", first, "benchmarks/single_node/fixed_seq_len/tiny_bf16_lab.sh")
         assert ("vllm/vllm-openai:v0.11.0" in " ".join(made.argv)) is (container != "none")
     assert call("-C", repository, "sweep", "run", tmp_path / "none.json")[0] == 0
+
+
+@pytest.mark.parametrize(("order", "first"), [("matrix", "conc4]@"), ("cost", "conc4]@"), ("fit", "conc4]@")])
+def test_orders(repository: Path, tmp_path: Path, call: Any, order: str, first: str):
+    plan = tmp_path / "plan.json"
+    assert call("-C", repository, "sweep", "plan", "--all", "--order", order, "-o", plan)[0] == 0
+    points = read_plan(plan).points
+    assert len(points) == 10 and points[0].key.count(first)
+    if order == "cost":
+        assert [point.gpu_hours for point in points] == sorted(point.gpu_hours for point in points)
 
 
 @pytest.mark.parametrize(

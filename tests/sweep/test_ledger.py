@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import sqlite3
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -131,3 +133,30 @@ def test_a_hundred_thousand_points(tmp_path: Path):
     assert sum(1 for _ in with_all.each()) == 100_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
     with_all.close()
+
+
+def test_a_full_disk(tmp_path: Path):
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(small)], capture_output=True).returncode != 0:
+        pytest.skip("a file system of its own cannot be mounted here")
+    try:
+        ledger = Ledger.create(small / "plan.ledger", PLAN, [(f"p{number}", "r" * 64, 1) for number in range(200)])
+        owner = ledger.register()
+        filler = small / "filler"
+        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+            while True:
+                file.write(b"\0" * 4096)
+        with pytest.raises(SweepError, match="the ledger cannot be written") as error:
+            for _ in range(200):
+                ledger.take(owner, "local", "s", 1)
+        assert error.value.status == 3 and "\n" not in str(error.value)
+        taken = ledger.status().counts["submitting"]
+        ledger.close()
+        filler.unlink()
+        again = Ledger.open(small / "plan.ledger", PLAN)
+        assert again.status().counts["submitting"] == taken and again.status().total == 200
+        assert len(again.take(owner, "local", "t", 200)) == 200 - taken
+        again.close()
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=True)

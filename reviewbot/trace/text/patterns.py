@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Union
 
-from reviewbot.trace.values import HOLE, Holes, is_known
+from reviewbot.trace.values import FIRST_HOLE, HOLE, Holes, is_known
 
 CLASSES = {
     "alpha": "a-zA-Z",
@@ -356,7 +356,21 @@ def _kind(c: str, holes: Holes | None) -> _Kind:
     return None, not hole.nonempty
 
 
-def _run(value: str, pattern: str, extglob: bool, ignore_case: bool, kinds: dict[str, _Kind]) -> bool | None:
+def _run(value: str, pattern: str, extglob: bool, ignore_case: bool, holes: Holes | None) -> bool | None:
+    """``matches`` for a value with holes, of which only their kinds count, and where they stand."""
+    return _run_kinds(value, pattern, extglob, ignore_case, {c: _kind(c, holes) for c in dict.fromkeys(HOLE.findall(value))})
+
+
+def _run_kinds(value: str, pattern: str, extglob: bool, ignore_case: bool, of: dict[str, _Kind]) -> bool | None:
+    """As ``_run``; holes of one kind have one name, so that the answer is found again for others."""
+    kinds: dict[_Kind, str] = {}
+    names = {ord(c): kinds.setdefault(kind, chr(FIRST_HOLE + len(kinds))) for c, kind in of.items()}
+    return _answer(value.translate(names), pattern, extglob, ignore_case, tuple((c, kind) for kind, c in kinds.items()))
+
+
+@lru_cache(maxsize=8192)
+def _answer(value: str, pattern: str, extglob: bool, ignore_case: bool, known: tuple[tuple[str, _Kind], ...]) -> bool | None:
+    kinds = dict(known)
     automaton = _automaton(pattern, extglob, ignore_case)
     current = {_closure(automaton, {0})}
     for c in value:
@@ -396,12 +410,12 @@ def matches(value: str, pattern: str, holes: Holes | None = None, *, extglob: bo
             return regex_of(pattern, extglob, ignore_case).fullmatch(value) is not None
         if not _plain(pattern, extglob):
             return None
-        return _run(value, pattern, extglob, ignore_case, {c: _kind(c, holes) for c in set(HOLE.findall(value))})
+        return _run(value, pattern, extglob, ignore_case, holes)
     if not ignore_case and _plain(pattern, extglob) and regex_of(pattern, extglob).fullmatch(value):
         return True
     if not _plain(pattern, extglob):
         return None
-    answer = _run(value, pattern, extglob, ignore_case, {c: _kind(c, holes) for c in set(HOLE.findall(value))})
+    answer = _run(value, pattern, extglob, ignore_case, holes)
     return False if answer is False else None
 
 
@@ -427,7 +441,7 @@ def _remove(value: str, pattern: str, longest: bool, prefix: bool, holes: Holes 
             kinds: dict[str, _Kind] = {c: _kind(c, holes) for c in set(HOLE.findall(piece))}
             cut = value[at]
             kinds[cut] = (kinds[cut][0], True)
-            if _run(piece, pattern, extglob, False, kinds) is not False:
+            if _run_kinds(piece, pattern, extglob, False, kinds) is not False:
                 return None
             continue
         answer = matches(value[:at] if prefix else value[at:], pattern, None if known else holes, extglob=extglob)

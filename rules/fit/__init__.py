@@ -1,0 +1,1 @@
+"""Memory and conditions of engines: can a server start at its parallelism on its GPUs?"""

@@ -1,0 +1,1 @@
+"""What bench scripts do with what they are given."""
