@@ -81,6 +81,7 @@ class _Listed:
         self._sorted: dict[str, tuple[str, ...]] = {}
         self._paths: tuple[str, ...] | None = None
         self._targets: dict[str, str] = {}
+        self._linked: dict[str, bool] = {}  # whether a path that is no plain file here is one elsewhere, by links
 
     def _content(self, path: str) -> bytes:
         raise NotImplementedError
@@ -167,11 +168,17 @@ class _Listed:
         return blob_id(self.read(path))
 
     def is_file(self, path: str) -> bool:
-        try:
-            self._file(path)
-        except TreeError:
-            return False
-        return True
+        if self._modes.get(path) in (_FILE, _PROGRAM):
+            return True
+        known = self._linked.get(path)
+        if known is None:
+            try:
+                self._file(path)
+                known = True
+            except TreeError:
+                known = False
+            self._linked[path] = known
+        return known
 
     def is_dir(self, path: str) -> bool:
         try:

@@ -83,7 +83,7 @@ def _resident(pid: int) -> int:
 
 
 def copy(root: Path, target: Path) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Copies the files of a repository and gives those that a check reads: YAML, shell, masters and recipes, in the order of their paths."""
+    """Copies the files of a repository and gives the paths of those that a check reads: YAML, shell, masters and recipes."""
     from reviewbot.bench.repository import load_bench
     from reviewbot.engine.store import DocumentStore
     from reviewbot.tree import open_tree

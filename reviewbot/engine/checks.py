@@ -41,6 +41,7 @@ from reviewbot.trace.memo import FileKeys
 from reviewbot.tree import TreeError
 
 _JOBS = 24  # a piece of work
+_MANY = 200  # jobs for which it pays to trace one of each launcher before there are several processes
 _DOCUMENTS = 60
 _LITTLE = 4  # pieces that are not worth a process
 _SETS = 6  # sets of files that a job is known to have read, at most
@@ -140,7 +141,10 @@ class _Check:
         documents, document_keys = self._known_documents(paths)
         missing = [n for n in range(len(self._jobs)) if n not in jobs]
         missing.sort(key=lambda n: (self._jobs[n].launcher, self._jobs[n].site, n))  # neighbours share parsed scripts and recipes
-        pieces: list[tuple[str, list[Any]]] = [("jobs", missing[at : at + _JOBS]) for at in range(0, len(missing), _JOBS)]
+        ahead = list({self._jobs[n].launcher: n for n in reversed(missing)}.values()) if len(missing) > _MANY else []
+        rest = [n for n in missing if n not in ahead]
+        pieces: list[tuple[str, list[Any]]] = [("jobs", ahead)] if ahead else []
+        pieces += [("jobs", rest[at : at + _JOBS]) for at in range(0, len(rest), _JOBS)]
         unknown = [path for path in paths if path not in documents]
         pieces += [("documents", unknown[at : at + _DOCUMENTS]) for at in range(0, len(unknown), _DOCUMENTS)]
 
@@ -154,7 +158,7 @@ class _Check:
         def done(count: int) -> None:
             self._progress("tracing points", min(count * _JOBS, len(missing)), len(missing))
 
-        answers = work_on(len(pieces), work, processes if len(pieces) > _LITTLE else 1, done)
+        answers = work_on(len(pieces), work, processes if len(pieces) > _LITTLE else 1, done, ahead=1 if ahead else 0)
         keep: dict[str, bytes] = {}
         for (kind, items), answer in zip(pieces, answers, strict=True):
             for item, (body, sound, files) in zip(items, pickle.loads(answer), strict=True):

@@ -9,6 +9,7 @@ from reviewbot.bench.model import Point
 from reviewbot.documents.positions import Site
 from reviewbot.engine.recipes import own
 from reviewbot.runs.model import Run, Server, Setting
+from reviewbot.tree import Tree, TreeError
 
 if TYPE_CHECKING:
     from reviewbot.engine.context import Context
@@ -21,6 +22,14 @@ def field_site(point: Point, *names: str) -> Site:
         if site is not None:
             return site
     return point.site
+
+
+def real_path(tree: Tree, path: str) -> str:
+    """The file that a link leads to; the path itself where it is none, or leads nowhere in the repository."""
+    try:
+        return tree.resolve(path) if tree.is_link(path) else path
+    except TreeError:
+        return path
 
 
 def last_site(*settings: Setting | None) -> Site | None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
-from typing import Any
 
 from reviewbot.documents.shell_syntax import (
     AndOr,
@@ -22,12 +21,15 @@ from reviewbot.documents.shell_syntax import (
     Function,
     Group,
     If,
+    Literal,
     Parameter,
     Pipeline,
+    ProcessSubstitution,
     Script,
     Simple,
     Statement,
     Subshell,
+    Substitution,
     TestUnary,
     While,
     Word,
@@ -129,7 +131,12 @@ def exclusive(one: Placed, other: Placed) -> bool:
 
 def text_of(script: Script, statement: Statement) -> str:
     """The lines of a statement as they are written."""
-    return "\n".join(script.text.split("\n")[statement.line - 1 : statement.end_line])
+    return "\n".join(_lines(script.text)[statement.line - 1 : statement.end_line])
+
+
+@lru_cache(maxsize=256)
+def _lines(text: str) -> list[str]:
+    return text.split("\n")
 
 
 def stops_at_failure(facts: Facts) -> bool:
@@ -248,31 +255,60 @@ def _substituted(statement: Statement) -> Iterator[Block]:
     else:
         return
     for node in _inside(own):
-        body = getattr(node, "body", None)
-        if body is not None:
-            yield body
+        yield node.body
 
 
-def _inside(node: object) -> Iterator[Any]:
-    """The nodes of words and assignments down to substitutions, which are given and not entered."""
+def _inside(node: object) -> Iterator[Substitution | ProcessSubstitution]:
+    """The substitutions in words and assignments, which are not entered."""
     if isinstance(node, tuple):
         for item in node:
             yield from _inside(item)
-    elif is_dataclass(node):
+    elif isinstance(node, (Substitution, ProcessSubstitution)):
         yield node
-        if not hasattr(node, "body"):
-            for name in _field_names(node.__class__):
-                value = getattr(node, name)
-                if isinstance(value, tuple) or is_dataclass(value):
-                    yield from _inside(value)
+    elif not isinstance(node, Literal) and not (isinstance(node, Word) and node.static is not None):
+        for name in _field_names(node.__class__):
+            value = getattr(node, name)
+            if value is not None and value != ():
+                yield from _inside(value)
 
 
-@lru_cache(maxsize=128)
-def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind) if field.name not in _PLAIN)
+_FIELDS: dict[type, tuple[str, ...]] = {}
 
 
-_PLAIN = frozenset({"line", "end_line", "span", "text", "static", "quoted", "name", "op", "keyword", "end", "fd", "negated", "body_line"})
+def _field_names(kind: type) -> tuple[str, ...]:
+    """The fields of a node in which others stand; none for what is no node."""
+    found = _FIELDS.get(kind)
+    if found is None:
+        names = tuple(field.name for field in fields(kind) if field.name not in _PLAIN) if is_dataclass(kind) else ()
+        found = _FIELDS[kind] = names
+    return found
+
+
+_PLAIN = frozenset(
+    {
+        "line",
+        "end_line",
+        "span",
+        "text",
+        "static",
+        "quoted",
+        "name",
+        "op",
+        "keyword",
+        "end",
+        "fd",
+        "negated",
+        "body_line",
+        "both",
+        "length",
+        "indirect",
+        "keys",
+        "prefix",
+        "append",
+        "until",
+        "select",
+    }
+)
 
 
 def _assigned(placed: Placed) -> Iterator[Assigned]:
@@ -314,7 +350,7 @@ def _expanded(node: object) -> Iterator[Read | Assigned]:
         for item in node:
             yield from _expanded(item)
         return
-    if not is_dataclass(node):
+    if isinstance(node, Literal) or (isinstance(node, Word) and node.static is not None):
         return
     if isinstance(node, Parameter):
         if _NAME.match(node.name):
@@ -337,7 +373,7 @@ def _expanded(node: object) -> Iterator[Read | Assigned]:
         return
     for name in _field_names(node.__class__):
         value = getattr(node, name)
-        if isinstance(value, tuple) or is_dataclass(value):
+        if value is not None and value != ():
             yield from _expanded(value)
 
 

@@ -24,10 +24,14 @@ _QUEUE = 8000  # pieces; what every system's pipe holds without a reader is more
 Work = Callable[[int], bytes]
 
 
-def work_on(count: int, work: Work, jobs: int, done: Callable[[int], None] = lambda pieces: None) -> list[bytes]:
-    """``work(0)`` to ``work(count - 1)``, in this order, made by up to ``jobs`` processes."""
+def work_on(count: int, work: Work, jobs: int, done: Callable[[int], None] = lambda pieces: None, ahead: int = 0) -> list[bytes]:
+    """``work(0)`` to ``work(count - 1)``, in this order, made by up to ``jobs`` processes. The first ``ahead`` are made before there are
+    several, for what they leave behind (imported modules, parsed scripts) to be there in all of them."""
     answers: dict[int, bytes] = {}
     with calm():
+        for number in range(min(ahead, count)):
+            answers[number] = work(number)
+        gc.freeze()
         if jobs > 1 and 1 < count <= _QUEUE and hasattr(os, "fork") and threading.active_count() == 1:
             _in_processes(count, work, min(jobs, count), answers, done)
         for number in range(count):
@@ -56,7 +60,7 @@ def _in_processes(count: int, work: Work, jobs: int, answers: dict[int, bytes], 
     children: dict[int, IO[bytes]] = {}
     parent = os.getpid()
     try:
-        os.write(give, b"".join(_NUMBER.pack(number) for number in range(count)))
+        os.write(give, b"".join(_NUMBER.pack(number) for number in range(count) if number not in answers))
         os.close(give)
         give = -1
         for _ in range(jobs - 1):

@@ -14,16 +14,20 @@ Example
 Instead
     # 360 x 10 s = 3600 s
     max_attempts: 360
+
+Fix
+Unsafe: writes the result of the left side.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from reviewbot.documents.claims import arithmetic
 from reviewbot.documents.positions import Span
 from reviewbot.engine.context import Context
-from reviewbot.engine.model import Finding, Level, Rule
+from reviewbot.engine.model import Finding, Fix, Level, Replacement, Rule
 
 RULE = Rule("wrong-arithmetic", Level.WARNING, frozenset({"documents"}), scope="document")
 
@@ -48,5 +52,19 @@ def _comment(context: Context, path: str, text: str, span: Span) -> Iterator[Fin
                 span,
                 path=path,
                 help="correct the calculation, and the value that rests on it",
+                fix=_fix(context, path, span, claim.text, result),
                 subject=claim.text,
             )
+
+
+def _fix(context: Context, path: str, span: Span, text: str, result: str) -> Fix | None:
+    """The right result in place of the written one, where the calculation stands once in its line."""
+    lines = context.lines(path)
+    numbers = range(span.line, span.end_line + 1)
+    places = [(number, lines[number - 1].find(text)) for number in numbers if lines[number - 1].count(text) == 1]
+    number = re.compile(r"\d{1,9}(?:\.\d{1,9})?").search(text, text.rindex("=") + 1)
+    if len(places) != 1 or number is None or "e" in result:
+        return None
+    line, column = places[0]
+    place = Replacement(path, line, column + number.start() + 1, line, column + number.end() + 1, result)
+    return Fix(f"write {result}", (place,), safe=False)

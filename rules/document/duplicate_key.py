@@ -15,6 +15,9 @@ Example
 Instead
     decode:
       moe-runner-backend: flashinfer_trtllm
+
+Fix
+Takes the first one out, which counts for nothing: safe where both values are equal, unsafe where they differ.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence, find
 from reviewbot.documents.positions import Site
 from reviewbot.documents.yaml import Duplicate, YamlDocument
 from reviewbot.engine.context import Context
-from reviewbot.engine.model import Finding, Level, Rule
+from reviewbot.engine.model import Finding, Fix, Level, Replacement, Rule
 
 RULE = Rule("duplicate-key", Level.ERROR, frozenset({"documents"}), scope="document")
 
@@ -46,8 +49,28 @@ def check(context: Context) -> Iterator[Finding]:
                 related=[(Site(path, duplicate.first.line), "the first one" if same else "the first one, which does nothing")],
                 structure=duplicate.path,
                 subject=str(duplicate.key),
+                fix=_fix(context, path, duplicate, same),
                 level=Level.WARNING if same else None,
             )
+
+
+def _fix(context: Context, path: str, duplicate: Duplicate, same: bool) -> Fix | None:
+    """Takes out the lines of the first one, where it has them for itself."""
+    mapping = find(context.documents.yaml(path).root, *duplicate.path[:-1])
+    entries = mapping.entries if isinstance(mapping, Mapping) and not mapping.flow else []
+    first = next((entry for entry in entries if entry.key.span == duplicate.first), None)
+    if first is None or first.alias is not None:
+        return None
+    value = first.value
+    if isinstance(value, (Mapping, Sequence)) and not value.flow:
+        return None  # where a block ends is not written
+    last = value.span.end_line
+    if isinstance(value, Scalar) and value.style in ("|", ">"):
+        return None
+    before = context.lines(path)[first.key.span.line - 1][: first.key.span.column - 1]
+    if before.strip():
+        return None  # the first key of an item of a list
+    return Fix("take the first one out", (Replacement(path, first.key.span.line, 1, last + 1, 1, ""),), same)
 
 
 def _same_value(document: YamlDocument, duplicate: Duplicate) -> bool:

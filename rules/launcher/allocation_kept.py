@@ -38,7 +38,7 @@ def check(context: Context) -> Iterator[Finding]:
     surveyed = context.surveyed(RULE)
     cancelling = {name for _, (functions, _) in surveyed for name in functions}
     for path, (_, kept) in surveyed:
-        for line, called, trapped in kept:
+        for line, called, trapped, last in kept:
             if not cancelling.isdisjoint(called) or any(function in text for text in trapped for function in cancelling):
                 continue
             if by_workflow is None:
@@ -49,7 +49,10 @@ def check(context: Context) -> Iterator[Finding]:
                 + (", only the workflow cancels jobs" if by_workflow else ""),
                 Site(path, line),
                 help="`trap 'scancel \"$JOB_ID\"' EXIT` as soon as the id is known",
-                related=[(Site(*place), "cancels jobs") for place in by_workflow[:1]],
+                related=[
+                    *([(Site(path, last), "the last step that needs it")] if last else []),
+                    *((Site(*place), "cancels jobs") for place in by_workflow[:1]),
+                ],
                 structure="salloc",
                 subject="salloc",
                 level=Level.NOTE if by_workflow else None,
@@ -58,7 +61,7 @@ def check(context: Context) -> Iterator[Finding]:
 
 def survey(context: Context) -> Iterator[object]:
     """Of a script the functions that cancel jobs, and its allocations that it does not give back by itself: their lines, with the commands
-    and the traps that may do it."""
+    and the traps that may do it, and the line of the last step in it (0: none)."""
     for path in context.documents.paths("shell"):
         script = context.documents.shell(path)
         functions: list[str] = []
@@ -85,7 +88,9 @@ def _kept(script: Script) -> Iterator[object]:
         if any(_CANCELS.search(text) and not exclusive(one, other) for other, _, text in said):
             continue
         after = [(name, text) for other, name, text in said if not exclusive(one, other)]
-        yield [one.statement.line, sorted({name for name, _ in after if name}), [text for name, text in after if name == "trap"]]
+        steps = [other.statement.line for other, name, _ in said if name == "srun" and not exclusive(one, other)]
+        last = max((line for line in steps if line > one.statement.line), default=0)
+        yield [one.statement.line, sorted({name for name, _ in after if name}), [text for name, text in after if name == "trap"], last]
 
 
 def _workflows(context: Context) -> Iterator[tuple[str, int]]:

@@ -2,7 +2,8 @@
 
 What
 The folder that a launcher gives for the model has the name of another checkpoint of the same family than `model` of the row: another
-version, revision, size or quantization. Abbreviated names (`dsr1-fp8`) are not compared.
+version, revision, size or quantization. Where only one of the two names a quantization it is a note. Abbreviated names (`dsr1-fp8`) are not
+compared.
 
 Why
 The result is published under the model of the row.
@@ -57,6 +58,7 @@ def check(context: Context) -> Iterator[Finding]:
             related=[(field_site(run.point, "model"), f"declares `{declared}`")],
             structure=names[0],
             subject=f"{declared} {names[0]}",
+            level=None if all(("fp" in _tokens(name)) == ("fp" in wanted) for name in names) else Level.NOTE,
         )
 
 

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from reviewbot.documents.positions import Site
 from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
+from reviewbot.engine.places import real_path
 
 RULE = Rule("unreachable-launcher", Level.WARNING, frozenset({"bench", "runs", "documents"}))
 
@@ -40,7 +41,7 @@ def check(context: Context) -> Iterator[Finding]:
         stem = re.sub(r"\Alaunch_|\.sh\Z", "", path.rpartition("/")[2])
         if path in reached or "deprecated" in path or any(node == stem or node.startswith((f"{stem}_", f"{stem}-")) for node in nodes):
             continue
-        if any(context.tree.is_link(other) and context.tree.resolve(other) == path for other in bench.launchers) or _named(context, path):
+        if any(other != path and real_path(context.tree, other) == path for other in bench.launchers) or _named(context, path):
             continue
         waits = waiting.get(path, [])
         more = f"; the label of {len(set(waits))} points that would start it is not in the list either" if waits else ""

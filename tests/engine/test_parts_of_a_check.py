@@ -24,6 +24,7 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("REVIEWBOT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(checks, "_LITTLE", 0)
     monkeypatch.setattr(checks, "_JOBS", 2)
+    monkeypatch.setattr(checks, "_MANY", 3)
     monkeypatch.setattr(checks, "_DOCUMENTS", 3)
     shutil.copytree(DEMO, tmp_path / "demo", symlinks=True)
     return tmp_path / "demo"
@@ -179,7 +180,9 @@ def test_a_worker_that_dies_is_replaced(said: Callable[..., str], monkeypatch: p
 
 def test_work_is_done_once_in_order_and_errors_are_raised():
     assert workers.work_on(5, lambda number: b"%d" % number, 3) == [b"0", b"1", b"2", b"3", b"4"]
-    assert workers.work_on(0, lambda number: b"", 3) == []
+    assert workers.work_on(5, lambda number: b"%d" % number, 3, ahead=2) == [b"0", b"1", b"2", b"3", b"4"]
+    assert workers.work_on(1, lambda number: b"%d" % number, 3, ahead=2) == [b"0"]
+    assert workers.work_on(0, lambda number: b"", 3, ahead=1) == []
 
     def work(number: int) -> bytes:
         if number == 3:

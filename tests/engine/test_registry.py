@@ -45,6 +45,9 @@ def test_finds_modules_of_all_families(package):  # type: ignore[no-untyped-def]
     assert "unparsable-file" in found
 
 
+OF_A_RUN = rule("bad-thing").replace("Level.NOTE)", "Level.NOTE, scope='run')")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -56,8 +59,8 @@ def test_finds_modules_of_all_families(package):  # type: ignore[no-untyped-def]
         (rule("bad-thing").replace("Level.NOTE)", "Level.NOTE, frozenset({'moon'}))"), "unknown needs: moon"),
         (rule("bad-thing").replace("Level.NOTE)", "Level.NOTE, scope='moon')"), "scope 'moon' is none of run, document, all"),
         (rule("bad-thing").replace("Level.NOTE)", "Level.NOTE, frozenset({'runs', 'bench'}), scope='run')"), "scope run cannot need bench"),
-        (rule("bad-thing").replace("Level.NOTE)", "Level.NOTE, scope='run')") + "def gather(context):\n    return []\n", "scope all that needs runs"),
-        (rule("bad-thing").replace("Level.NOTE)", "Level.NOTE, scope='run')") + "def survey(context):\n    return []\n", "scope all that needs documents"),
+        (OF_A_RUN + "def gather(context):\n    return []\n", "scope all that needs runs"),
+        (OF_A_RUN + "def survey(context):\n    return []\n", "scope all that needs documents"),
     ],
 )
 def test_refuses_a_module_that_breaks_the_contract(package, text: str, message: str):  # type: ignore[no-untyped-def]
