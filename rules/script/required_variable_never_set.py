@@ -88,5 +88,6 @@ def _mentioned(context: Context, names: set[str], near: dict[str, set[str]]) -> 
             for line in context.lines(path) if here else ():
                 if any(name in line for name in here) and not line.lstrip().startswith("#"):
                     there = {*pattern.findall(line), *passed.findall(line)}
-                    found.update(name for name in there if kind not in ("script", "python") or _top(path) in near[name] | {"runners", "utils"})
+                    everywhere = kind not in ("script", "python")
+                    found.update(name for name in there if everywhere or _top(path) in near[name] | {"runners", "utils"})
     return found
