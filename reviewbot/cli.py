@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,6 +81,10 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     check.add_argument("--baseline", metavar="FILE", help="hide the findings of a baseline")
     check.add_argument("--base", metavar="REV", help="report only what this revision has not; settings are read from it")
     check.add_argument("--staged", action="store_true", help="read the index, and report only what HEAD has not")
+    check.add_argument(
+        "--with", dest="tools", action="append", metavar="LINTER", default=[],
+        help="run other linters on the files that changed, where they are installed: actionlint, zizmor, shellcheck, ruff (comma-separated)",
+    )  # fmt: skip
     _add_reading(check)
 
     fix = commands.add_parser("fix", help="mend what has a known right text, and check it again", allow_abbrev=False)
@@ -289,11 +293,45 @@ def _compared(
     from reviewbot.engine.run import against
 
     if base is None:
-        return _findings(session, head, chosen, known, arguments, progress)
+        result = _findings(session, head, chosen, known, arguments, progress)
+        return _with_tools(result, session, head, None, arguments, progress)
     changed, renames = session.changes(base, head)
     result = _findings(session, head, chosen, known, arguments, progress, changed=changed, base=base)
+    result = _with_tools(result, session, head, changed, arguments, progress)
     before = _findings(session, base, chosen, known, arguments, progress, renames=renames)
+    before = _with_tools(before, session, base, {*changed, *renames}, arguments, progress, renames)
     return against(result, before.findings)
+
+
+def _with_tools(
+    result: Result,
+    session: Session,
+    revision: str | None,
+    paths: Collection[str] | None,
+    arguments: argparse.Namespace,
+    progress: Progress,
+    renames: dict[str, str] | None = None,
+) -> Result:
+    """The result with what other linters say about ``paths`` (all files by default), where ``--with`` asks for them."""
+    given = [name.strip() for text in getattr(arguments, "tools", ()) for name in text.split(",") if name.strip()]
+    if not given:
+        return result
+    from dataclasses import replace
+
+    from reviewbot.engine.context import paths_matching
+    from reviewbot.engine.external import TOOLS, external_findings
+    from reviewbot.engine.fingerprint import order, with_fingerprints
+    from reviewbot.engine.kept import cache_folder
+
+    unknown = [name for name in given if name not in TOOLS]
+    if unknown:
+        raise UsageError(f"--with {unknown[0]}: known are {', '.join(TOOLS)}")
+    progress("other linters", 0, 0)
+    tree = session.tree(revision)
+    chosen = set(tree.paths() if paths is None else paths)
+    chosen -= set(paths_matching(chosen, session.settings.exclude))
+    found = external_findings(dict.fromkeys(given), tree, chosen, None if arguments.no_cache else cache_folder())
+    return replace(result, findings=tuple(sorted([*result.findings, *with_fingerprints(found, renames)], key=order)))
 
 
 def _staged(arguments: argparse.Namespace) -> tuple[str | None, str]:

@@ -26,7 +26,9 @@ from reviewbot.engine.model import Finding, Level, Rule
 RULE = Rule("header-names-another-model", Level.NOTE, frozenset({"bench", "documents"}), guess=True)
 
 _LINES = 12  # of the file, in which a header is looked for
-_OTHER = re.compile(r"\b(?:same as|like|from|based on|mirrors?|copied|unlike|sibling|vs\.?|than|see|as in|derived|follows?|matches)\b", re.IGNORECASE)
+_OTHER = re.compile(
+    r"\b(?:same as|like|from|based on|mirrors?|copied|unlike|sibling|vs\.?|than|see|as in|derived|follows?|matches)\b", re.IGNORECASE
+)
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -61,7 +61,7 @@ def _dead(context: Context, path: str, field: str, block: Mapping) -> Iterator[F
         value = entry.key.text
         if value in values or (field.endswith("-prefix") and any(one.startswith(value) for one in values)):
             continue
-        known = value in _declared(name) or value in _retired(context, name)
+        known = value in _declared(name) or _retired(context, name, value)
         guess = nearest(value, sorted(values - written))
         yield context.finding(
             RULE,
@@ -91,12 +91,9 @@ def _declared(field: str) -> set[str]:
     return found
 
 
-def _retired(context: Context, field: str) -> set[str]:
-    """The values that entries of retired masters have at their top."""
-    found: set[str] = set()
-    for master in context.bench.deprecated:
-        for entry in master.entries.values():
-            node = entry.node.get(field) if entry.node is not None else None
-            if isinstance(node, Scalar):
-                found.add(node.text)
-    return found
+def _retired(context: Context, field: str, value: str) -> bool:
+    """Whether an entry of a retired master has a value for a field."""
+    written = re.compile(rf"^\s*-?\s*[\"']?{re.escape(field)}[\"']?:\s*[\"']?{re.escape(value)}[\"']?\s*(?:#|$)")
+    active = {master.path for master in context.bench.masters.files if not master.deprecated}
+    retired = (path for path in context.documents.paths("master") if path not in active)
+    return any(written.match(line) for path in retired for line in context.lines(path) if value in line)

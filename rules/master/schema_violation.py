@@ -46,7 +46,7 @@ def check(context: Context) -> Iterator[Finding]:
 def _refused(context: Context) -> Iterator[Finding]:
     """What the sweep's own rules refuse, in the version that the repository is of."""
     paths = {master.path for master in context.bench.masters.files if not master.deprecated} | set(context.documents.paths("runners"))
-    problems = [problem for problem in context.bench.problems if problem.site.path in paths]
+    problems = [problem for problem in context.bench.problems if problem.site.path in paths and problem.runner_known]
     alike = Counter((problem.code, problem.field) for problem in problems)
     for problem in problems:
         if problem.code != "unknown-field" or alike[problem.code, problem.field] <= _few(context):

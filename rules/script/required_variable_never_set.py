@@ -37,10 +37,12 @@ _GIVEN_BY_SYSTEM = re.compile(
 def check(context: Context) -> Iterator[Finding]:
     required: dict[str, list[Site]] = {}
     own: dict[str, set[str]] = {}
-    for path, (asked, assigned) in context.surveyed(RULE):
-        for name, line in asked:
-            required.setdefault(name, []).append(Site(path, line))
-        own.setdefault(_top(path), set()).update(assigned)
+    for path in context.documents.paths("shell"):
+        facts = facts_of(context.documents.shell(path))
+        for name, word in required_names(facts).items():
+            if not _GIVEN_BY_SYSTEM.match(name):
+                required.setdefault(name, []).append(Site(path, word.line))
+        own[_top(path)] = own.get(_top(path), set()) | {one.name for one in facts.assigned}
     near = {name: {_top(site.path) for site in sites} for name, sites in required.items()}
     wanted = {name for name in required if not any(name in own[top] for top in near[name] | {"runners"} if top in own)}
     for name in sorted(wanted - _mentioned(context, wanted, near)):
@@ -60,14 +62,6 @@ def check(context: Context) -> Iterator[Finding]:
             )
 
 
-def survey(context: Context) -> Iterator[object]:
-    """The names that a script requires, with lines, and those that it assigns."""
-    for path in context.documents.paths("shell"):
-        facts = facts_of(context.documents.shell(path))
-        asked = [[name, word.line] for name, word in required_names(facts).items() if not _GIVEN_BY_SYSTEM.match(name)]
-        yield [asked, sorted({one.name for one in facts.assigned})]
-
-
 def _top(path: str) -> str:
     return path.partition("/")[0]
 
@@ -80,14 +74,18 @@ def _mentioned(context: Context, names: set[str], near: dict[str, set[str]]) -> 
     choice = "|".join(sorted(names))
     pattern = re.compile(rf"(?<![\w${{])({choice})(?:[\"']?\s*[:=]|[\"'])")
     passed = re.compile(rf"(?:-e|--env|--export=\S*)[ =,]?({choice})\b")
+    anything = re.compile(choice)
     found: set[str] = set()
     for kind in ("workflow", "launcher", "recipe", "master", "runners", "script", "python"):
         for path in context.documents.paths(kind):
-            text = "\n".join(context.lines(path))
-            here = [name for name in names if name in text]
-            for line in context.lines(path) if here else ():
-                if any(name in line for name in here) and not line.lstrip().startswith("#"):
+            if found == names:
+                return found
+            lines = context.lines(path)
+            if not anything.search("\n".join(lines)):
+                continue
+            for line in lines:
+                if anything.search(line) and not line.lstrip().startswith("#"):
                     there = {*pattern.findall(line), *passed.findall(line)}
-                    everywhere = kind not in ("script", "python")
-                    found.update(name for name in there if everywhere or _top(path) in near[name] | {"runners", "utils"})
+                    anywhere = kind not in ("script", "python") or _top(path) in ("runners", "utils")
+                    found.update(name for name in there if anywhere or _top(path) in near[name])
     return found

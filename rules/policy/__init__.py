@@ -1,0 +1,1 @@
+"""What a repository asks of its contributors; the values are settings (`policy`)."""
