@@ -47,7 +47,8 @@ def _workflow(path: str) -> bool:
 def _actionlint(answer: Any) -> Iterator[tuple[str, Level, str, int, int, int, int, str]]:
     for one in answer or ():
         line, column = int(one["line"]), max(int(one["column"]), 1)
-        yield one["kind"], Level.WARNING, one["filepath"], line, column, line, max(int(one.get("end_column", column)), column) + 1, one["message"]
+        end = max(int(one.get("end_column", column)), column) + 1
+        yield one["kind"], Level.WARNING, one["filepath"], line, column, line, end, one["message"]
 
 
 def _shellcheck(answer: Any) -> Iterator[tuple[str, Level, str, int, int, int, int, str]]:

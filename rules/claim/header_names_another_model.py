@@ -34,26 +34,33 @@ _OTHER = re.compile(
 def check(context: Context) -> Iterator[Finding]:
     names = _names(context)
     prefixes = sorted({prefix for prefix, _ in names}, key=len, reverse=True)
-    for path in context.documents.paths("script"):
+    for path, header in context.surveyed(RULE):
         file = path.rpartition("/")[2]
         own = next((prefix for prefix in prefixes if file.startswith(f"{prefix}_")), None)
         if own is None:
             continue
-        header = [comment for comment in context.documents.shell(path).comments if comment.span.line <= _LINES]
-        text = " ".join(comment.text for comment in header)
+        text = " ".join(comment for _, comment in header)
         if _named(text, own, names) or _OTHER.search(text):
             continue
-        for comment in header:
-            other = next((prefix for prefix in prefixes if prefix != own and _named(comment.text, prefix, names)), None)
+        for line, comment in header:
+            other = next((prefix for prefix in prefixes if prefix != own and _named(comment, prefix, names)), None)
             if other is not None and not other.startswith(own) and not own.startswith(other):
                 yield context.finding(
                     RULE,
                     f"the header names a model of `{other}`, and the script is for `{own}`",
-                    Site(path, comment.span.line),
+                    Site(path, line),
                     help="correct the header",
-                    subject=f"{other} {comment.text.strip()[:60]}",
+                    subject=f"{other} {comment.strip()[:60]}",
                 )
                 break
+
+
+def survey(context: Context) -> Iterator[object]:
+    """The comments at the head of a script: lines and texts."""
+    for path in context.documents.paths("script"):
+        header = [[comment.span.line, comment.text] for comment in context.documents.shell(path).comments if comment.span.line <= _LINES]
+        if header:
+            yield header
 
 
 def _names(context: Context) -> set[tuple[str, str]]:

@@ -54,7 +54,7 @@ _RIGHT = dict(
     supress:suppress suport:support suported:supported tempalte:template teh:the threshhold:threshold througput:throughput
     throughtput:throughput thoughput:throughput tokenzier:tokenizer truely:truly untill:until utilizaiton:utilization
     utlization:utilization vairable:variable varible:variable verison:version wieght:weight wieghts:weights worklaod:workload
-    """.split()
+    """.split()  # noqa: SIM905
 )
 _WORD = re.compile(r"(?<![\w/.$@{=-])[A-Za-z]{3,20}(?![\w/.=(-]*[\w/=(])")
 

@@ -34,7 +34,7 @@ _SCRIPT = re.compile(r"[\w.-]+\.(?:sh|bash|slurm|py)\b")
 
 
 def check(context: Context) -> Iterator[Finding]:
-    texts = {path: context.documents.shell(path).text for path in context.documents.paths("shell")}
+    texts = {path: "\n".join(context.lines(path)) for path in context.documents.paths("shell")}
     by_name: dict[str, list[str]] = {}
     for path in texts:
         by_name.setdefault(path.rpartition("/")[2], []).append(path)

@@ -1,8 +1,8 @@
 """A flag that the repository does not accept
 
 What
-A bench script or recipe sets a flag of the list that is not accepted (`policy: {forbidden-flags: {FLAG: REASON}}`), such as `--hf-overrides`.
-A line that the change brings is a warning; one that was there is a note.
+A bench script or recipe sets a flag of the list that is not accepted (`policy: {forbidden-flags: {FLAG: REASON}}`), such as
+`--hf-overrides`. A line that the change brings is a warning; one that was there is a note.
 
 Why
 The reason is in the list; that of `--hf-overrides` is that it makes another model of the one that is measured.

@@ -31,11 +31,20 @@ def program(folder: Path, name: str, script: str) -> str:
 
 ANSWERS = {
     "shellcheck": (
-        {"comments": [{"file": "./a.sh", "line": 3, "endLine": 3, "column": 6, "endColumn": 8, "level": "info", "code": 2086, "message": "Quote"}]},
+        {
+            "comments": [
+                {"file": "./a.sh", "line": 3, "endLine": 3, "column": 6, "endColumn": 8, "level": "info", "code": 2086, "message": "Quote"}
+            ]
+        },
         ("shellcheck/SC2086", Level.NOTE, "a.sh", 3, 6),
     ),
     "ruff": (
-        [{"code": "F401", "message": "unused", "filename": "/tmp/z/b.py", "location": {"row": 1, "column": 8}, "end_location": {"row": 1, "column": 10}}],
+        [
+            {
+                "code": "F401", "message": "unused", "filename": "/tmp/z/b.py",
+                "location": {"row": 1, "column": 8}, "end_location": {"row": 1, "column": 10},
+            }
+        ],
         ("ruff/F401", Level.NOTE, "b.py", 1, 8),
     ),
     "actionlint": (
