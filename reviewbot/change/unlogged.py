@@ -15,7 +15,8 @@ from reviewbot.runs.model import Run
 _LABELS = frozenset(
     {"precision", "model-prefix", "exp-name", "framework", "router", "kv-offload-backend", "disagg", "max-model-len", "evals-only"}
 )
-_OF_RECIPES = frozenset({"image", "model", "runner"})
+_NAMES = ("image", "model", "runner")
+_OF_RECIPES = frozenset(_NAMES)
 SCENARIOS = ("fixed-seq-len", "agentic-coding")
 
 
@@ -37,8 +38,12 @@ def effects_by_key(
     base_points: Sequence[Point], head_points: Sequence[Point], base_runs: Iterable[Run], head_runs: Iterable[Run], changed: Collection[str]
 ) -> dict[str, Effect]:
     """Config key of head to what changes there; keys that run as before are not in it. A removed point is no change."""
-    pairs, added, _ = matched(base_points, head_points)
+    pairs, added, removed = matched(base_points, head_points)
     before, after = _by_point(base_runs), _by_point(head_runs)
+    gone = {place: point for point in removed if (place := _recipe_place(point, before)) is not None}
+    renamed = [(gone.pop(place), point) for point in added if (place := _recipe_place(point, after)) in gone and place is not None]
+    added = tuple(point for point in added if all(point is not new for _, new in renamed))
+    pairs = [*pairs, *renamed]
     found: dict[str, Effect] = {}
     for point in added:
         effect = found.setdefault(point.key, Effect(point.key))
@@ -76,6 +81,12 @@ def selected_scenarios(entries: Iterable[ChangelogEntry], keys: Iterable[str]) -
         for key in resolve(entry, known)[0]:
             selected.setdefault(key, set()).update({text.text for text in entry.scenarios} or SCENARIOS)
     return selected
+
+
+def _recipe_place(point: Point, runs: Mapping[str, list[Run]]) -> object:
+    """What a recipe makes of a point, whatever the labels of its row; ``None`` where no recipe decides."""
+    recipes = tuple((run.launcher, run.node, run.recipe_argument) for run in runs.get(point.id, ()) if run.recipe_argument is not None)
+    return (point.key, point.scenario, repr(point.row.get("conc")), *(point.row.get(name) for name in _NAMES), recipes) if recipes else None
 
 
 def _by_point(runs: Iterable[Run]) -> dict[str, list[Run]]:
