@@ -45,8 +45,9 @@ def check(context: Context) -> Iterator[Finding]:
             site = last_site(asked) or client.site
             if not value or site is None or value.rstrip("/") in names:
                 continue
-            if server.engine not in _STRICT and posixpath.basename(value.rstrip("/")) in {posixpath.basename(name) for name in names}:
-                continue  # answered, and filed under the same model
+            lenient = Level.WARNING
+            if posixpath.basename(value.rstrip("/")) in {posixpath.basename(name) for name in names}:
+                lenient = Level.NOTE  # an engine that answers to any name files it under the same model
             explicit = "served-model-name" in server.flags
             told = sorted(names) if explicit else [min(names, key=len)]
             calls = "answers to" if server.engine in _STRICT else "calls its model"
@@ -59,7 +60,7 @@ def check(context: Context) -> Iterator[Finding]:
                 related=[(site, f"asks for `{value}`")],
                 structure=server.engine,
                 subject=f"{value} / {' '.join(sorted(names))}",
-                level=None if server.engine in _STRICT else Level.WARNING,
+                level=None if server.engine in _STRICT else lenient,
             )
 
 
