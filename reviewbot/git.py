@@ -139,7 +139,12 @@ def _run(
     """Exit status and output of a git command in ``cwd``, with ``more`` in its environment. Raises ``GitError``."""
     try:
         done = subprocess.run(
-            [*_PREFIX, *arguments], cwd=_bytes(cwd), env={**_environment(), **(more or {})}, stdin=subprocess.DEVNULL, capture_output=True, check=False
+            [*_PREFIX, *arguments],
+            cwd=_bytes(cwd),
+            env={**_environment(), **(more or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
         )
     except FileNotFoundError as error:
         if not os.path.isdir(cwd):
@@ -221,7 +226,11 @@ class BlobReader:
             try:
                 process = subprocess.Popen(
                     [*_PREFIX, *self._arguments, "cat-file", "--batch"],
-                    cwd=_bytes(self._cwd), env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                    cwd=_bytes(self._cwd),
+                    env=_environment(),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
                 )
             except FileNotFoundError as error:
                 raise GitError("no-git", "git is not installed, or the repository is gone") from error
@@ -382,14 +391,30 @@ class Repository:
         """The files that differ between two revisions (two dots), renames found. Raises ``GitError``."""
         one, two = self.resolve(base), self.resolve(head)
         output = self._git(
-            "diff", "-O/dev/null", "--raw", "-z", "--no-abbrev", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none",
-            one, two, "--",
+            "diff",
+            "-O/dev/null",
+            "--raw",
+            "-z",
+            "--no-abbrev",
+            "--find-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "--ignore-submodules=none",
+            one,
+            two,
+            "--",
         )[1]
         fields = output.split(b"\0")
         changes = []
         position = 0
         names: dict[str, Status] = {
-            "A": "added", "D": "deleted", "M": "modified", "R": "renamed", "C": "copied", "T": "type-changed",
+            "A": "added",
+            "D": "deleted",
+            "M": "modified",
+            "R": "renamed",
+            "C": "copied",
+            "T": "type-changed",
         }
         while position < len(fields) and fields[position].startswith(b":"):
             old_mode, mode, old_id, new_id, letter = fields[position][1:].decode().split()
@@ -417,7 +442,9 @@ class Repository:
                 counts[_text(path)] = 0 if added == b"-" else int(added) + int(deleted)
         return counts
 
-    def file_diff(self, base: str, head: str, old_path: str | None, path: str | None, *, context: int = 3, limit: int = 5_000_000) -> list[Hunk]:
+    def file_diff(
+        self, base: str, head: str, old_path: str | None, path: str | None, *, context: int = 3, limit: int = 5_000_000
+    ) -> list[Hunk]:
         """The hunks between a file at ``base`` and at ``head``; ``None`` stands for a side where there is no file.
 
         Empty for equal and for binary contents. Raises ``GitError`` (``too-large`` for a diff of more than ``limit`` bytes).
@@ -429,8 +456,17 @@ class Repository:
         if old_id is None or new_id is None:
             return _whole(self.blobs.read(new_id or old_id or "", limit), "+" if old_id is None else "-")
         output = self._git(
-            "diff", "-O/dev/null", "--no-ext-diff", "--no-textconv", "--no-color", f"--unified={context}", "--inter-hunk-context=0",
-            "--diff-algorithm=myers", old_id, new_id, "--",
+            "diff",
+            "-O/dev/null",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            f"--unified={context}",
+            "--inter-hunk-context=0",
+            "--diff-algorithm=myers",
+            old_id,
+            new_id,
+            "--",
         )[1]
         if len(output) > limit:
             raise GitError("too-large", f"the diff of {path or old_path} has {len(output)} bytes, more than {limit}")

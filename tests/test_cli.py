@@ -183,7 +183,19 @@ def environment() -> dict[str, str]:
 def test_help_imports_nothing_heavy():
     code = "import sys; from reviewbot.cli import main; main(['--help']); print(*sorted(sys.modules), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment())
-    heavy = {"yaml", "tree_sitter", "tree_sitter_bash", "jsonschema", "jsonschema_rs", "ruamel", "libcst", "github", "unidiff", "submitit", "sqlite3"}
+    heavy = {
+        "yaml",
+        "tree_sitter",
+        "tree_sitter_bash",
+        "jsonschema",
+        "jsonschema_rs",
+        "ruamel",
+        "libcst",
+        "github",
+        "unidiff",
+        "submitit",
+        "sqlite3",
+    }
     assert heavy & set(done.stderr.split()) == set()
     assert not any(name.startswith(("reviewbot.trace", "reviewbot.rules", "reviewbot.runs")) for name in done.stderr.split())
 

@@ -51,7 +51,9 @@ def test_readme_names_every_command_and_only_options_that_exist():
     for command in (
         "check", "review", "init", "trace", "fix", "rules", "baseline", "impact", "reach", "when", "fit", "model", "sweep plan", "sweep run",
     ):  # fmt: skip
-        done = subprocess.run([sys.executable, "-m", "reviewbot", *command.split(), "--help"], capture_output=True, text=True, cwd=ROOT, check=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "reviewbot", *command.split(), "--help"], capture_output=True, text=True, cwd=ROOT, check=True
+        )
         known |= set(re.findall(r"--[a-z][a-z-]+", done.stdout))
         assert f"reviewbot {command}" in readme
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme)) <= known | {"--version"}

@@ -9,7 +9,14 @@ import pytest
 from reviewbot.git import GitError, Hunk, Repository, _explain
 
 HOSTILE = [
-    "new\nline.yaml", 'quo"te.yaml', " lead.yaml", "x b/y.yaml", "tab\there.yaml", "-dash.yaml", "é/ü.yaml", ":(glob)*",
+    "new\nline.yaml",
+    'quo"te.yaml',
+    " lead.yaml",
+    "x b/y.yaml",
+    "tab\there.yaml",
+    "-dash.yaml",
+    "é/ü.yaml",
+    ":(glob)*",
     b"b\xff.yaml".decode("utf-8", "surrogateescape"),
 ]
 
@@ -17,10 +24,15 @@ HOSTILE = [
 def git(folder: Path, *arguments: str | bytes) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment.update(
-        GIT_AUTHOR_NAME="A", GIT_AUTHOR_EMAIL="a@example.org", GIT_COMMITTER_NAME="A", GIT_COMMITTER_EMAIL="a@example.org",
+        GIT_AUTHOR_NAME="A",
+        GIT_AUTHOR_EMAIL="a@example.org",
+        GIT_COMMITTER_NAME="A",
+        GIT_COMMITTER_EMAIL="a@example.org",
         GIT_CONFIG_GLOBAL="/dev/null",
     )
-    done = subprocess.run(["git", "-c", "protocol.file.allow=always", *arguments], cwd=folder, env=environment, check=True, capture_output=True)
+    done = subprocess.run(
+        ["git", "-c", "protocol.file.allow=always", *arguments], cwd=folder, env=environment, check=True, capture_output=True
+    )
     return done.stdout.decode("utf-8", "surrogateescape").strip()
 
 
@@ -149,7 +161,10 @@ def test_changes_of_all_kinds(repo: Path) -> None:
     repository = Repository.find(str(repo))
     changes = {change.path: change for change in repository.changed_paths(base, head)}
     assert {path: (change.status, change.old_path) for path, change in changes.items()} == {
-        "to\nhere.yaml": ("renamed", "moved.yaml"), "gone": ("deleted", "gone"), "new": ("added", "new"), "kind": ("type-changed", "kind"),
+        "to\nhere.yaml": ("renamed", "moved.yaml"),
+        "gone": ("deleted", "gone"),
+        "new": ("added", "new"),
+        "kind": ("type-changed", "kind"),
     }
     assert changes["new"].old_mode == "000000"
     assert changes["kind"].mode == "120000"
@@ -169,7 +184,11 @@ def test_line_ends_and_odd_characters_are_not_line_breaks_of_a_diff(repo: Path) 
     head = commit(repo)
     hunks: list[Hunk] = Repository.find(str(repo)).file_diff(base, head, "f", "f")
     assert [(line.kind, line.text) for hunk in hunks for line in hunk.lines] == [
-        (" ", "one\r"), ("-", "form\x0cfeed \u2028 lone\rcr"), ("-", "last \udcff"), ("+", "form\x0cfeed \u2028 lone\rCR"), ("+", "last \udcff"),
+        (" ", "one\r"),
+        ("-", "form\x0cfeed \u2028 lone\rcr"),
+        ("-", "last \udcff"),
+        ("+", "form\x0cfeed \u2028 lone\rCR"),
+        ("+", "last \udcff"),
     ]
 
 
@@ -253,7 +272,8 @@ def test_submodules_are_entries_of_their_own(repo: Path, tmp_path: Path) -> None
     head = commit(repo)
     repository = Repository.find(str(repo))
     assert {(entry.path, entry.type, entry.mode) for entry in repository.ls_tree(head)} == {
-        (".gitmodules", "blob", "100644"), ("sub", "commit", "160000"),
+        (".gitmodules", "blob", "100644"),
+        ("sub", "commit", "160000"),
     }
     assert ("sub", "commit") in {(entry.path, entry.type) for entry in repository.index()}
 

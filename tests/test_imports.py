@@ -83,7 +83,11 @@ def complaints(source: str, name: str, is_package: bool = False) -> list[str]:
                 found.append(f"{name}:{line}: {layer} must not import {imported}")
         if layer != "review" and name not in PROBES and any(imported == http or imported.startswith(http + ".") for http in HTTP):
             found.append(f"{name}:{line}: only review may import {imported}")
-        if layer not in ("git", "sweep") and name not in LINTERS and any(imported == module or imported.startswith(module + ".") for module in STARTS_PROGRAMS):
+        if (
+            layer not in ("git", "sweep")
+            and name not in LINTERS
+            and any(imported == module or imported.startswith(module + ".") for module in STARTS_PROGRAMS)
+        ):
             found.append(f"{name}:{line}: only git and sweep may import {imported}")
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("os.system", "os.popen", "os.execv", "os.execvp", "os.posix_spawn"):

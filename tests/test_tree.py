@@ -20,8 +20,19 @@ def code_of(tree: Tree, path: str) -> str:
 
 FILES = {"a/b/file.yaml": b"x: 1\n", "a/run.sh": b"#!/bin/sh\n", "top": b"", "ünï/\n.txt": b"odd"}
 LINKS = {
-    "link": "a/b/file.yaml", "chain": "link", "a/dir": "b", "a/up": "../top", "loop": "loop", "one": "two", "two": "one",
-    "out": "../outside", "absolute": "/etc/passwd", "deep/out": "../../x", "dangling": "absent", "self": ".", "a/trailing": "b/",
+    "link": "a/b/file.yaml",
+    "chain": "link",
+    "a/dir": "b",
+    "a/up": "../top",
+    "loop": "loop",
+    "one": "two",
+    "two": "one",
+    "out": "../outside",
+    "absolute": "/etc/passwd",
+    "deep/out": "../../x",
+    "dangling": "absent",
+    "self": ".",
+    "a/trailing": "b/",
 }
 
 
@@ -34,7 +45,9 @@ def trees(folder: Path) -> dict[str, Tree]:
         os.symlink(target, folder / name)
     commit(folder)
     return {
-        "working": WorkingTree(str(folder)), "index": IndexTree(str(folder)), "commit": CommitTree(str(folder), "HEAD"),
+        "working": WorkingTree(str(folder)),
+        "index": IndexTree(str(folder)),
+        "commit": CommitTree(str(folder), "HEAD"),
         "memory": MemoryTree(FILES, LINKS, executables=["a/run.sh"]),
     }
 
@@ -64,7 +77,15 @@ def test_every_kind_of_tree_answers_alike(tree: Tree) -> None:
 
 
 def test_links_are_followed_inside_of_the_tree_only(tree: Tree) -> None:
-    for name in ("link", "chain", "a/dir/file.yaml", "a/trailing/file.yaml", "self/self/link", "a/b/../b/./file.yaml", "a/dir/../b/file.yaml"):
+    for name in (
+        "link",
+        "chain",
+        "a/dir/file.yaml",
+        "a/trailing/file.yaml",
+        "self/self/link",
+        "a/b/../b/./file.yaml",
+        "a/dir/../b/file.yaml",
+    ):
         assert tree.resolve(name) == "a/b/file.yaml"
         assert tree.read(name) == b"x: 1\n"
     assert tree.resolve("a/up") == "top"

@@ -19,7 +19,16 @@ from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence, find, pla
 from reviewbot.documents.positions import Span
 from reviewbot.documents.yaml import YamlDocument, parse_yaml
 
-__all__ = ["default_of", "depends_on_release", "effective", "load_argument", "load_recipe", "looks_like_recipe", "schema_of", "split_selector"]
+__all__ = [
+    "default_of",
+    "depends_on_release",
+    "effective",
+    "load_argument",
+    "load_recipe",
+    "looks_like_recipe",
+    "schema_of",
+    "split_selector",
+]
 
 _BLOCKS = frozenset({"backend", "benchmark", "dynamo", "engine", "frontend", "health_check", "model", "resources", "roles", "slurm"})
 _V1_KEYS = frozenset({"backend", "infra"})

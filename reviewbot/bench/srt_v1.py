@@ -281,7 +281,9 @@ def _observability(reading: Reading, release: tuple[int, int, int]) -> Iterator[
         yield Refusal(f"{top}.enabled", f"{top} needs observability.enabled: true")
     power = reading.flag("telemetry.enabled")
     if power and reading.written(f"{top}.dcgm_exporter"):
-        yield Refusal(f"{top}.dcgm_exporter", "the DCGM exporter is shared: configure it under telemetry, not under observability.tachometer")
+        yield Refusal(
+            f"{top}.dcgm_exporter", "the DCGM exporter is shared: configure it under telemetry, not under observability.tachometer"
+        )
     if power and reading.text(f"{top}.storage_subdir") == reading.text("telemetry.storage_subdir"):
         yield Refusal(f"{top}.storage_subdir", f"{top}.storage_subdir and telemetry.storage_subdir must differ")
     for name in ("dcgm_exporter", "node_exporter"):
@@ -342,7 +344,9 @@ def _power(reading: Reading) -> Iterator[Refusal]:
             yield Refusal(f"telemetry.{name}", f"telemetry.{name} must be above 0")
     period = reading.number("telemetry.default_frequency") or 0.0
     if period > _MAX_SAMPLE_GAP:
-        yield Refusal("telemetry.default_frequency", f"telemetry.default_frequency is a period in seconds and must not exceed {_MAX_SAMPLE_GAP:g}")
+        yield Refusal(
+            "telemetry.default_frequency", f"telemetry.default_frequency is a period in seconds and must not exceed {_MAX_SAMPLE_GAP:g}"
+        )
     join = reading.number("telemetry.collector_join_timeout_seconds")
     request = reading.number("telemetry.request_timeout_seconds") or 0.0
     if join is not None and join <= 2 * (2 * request + _CYCLE_GRACE):

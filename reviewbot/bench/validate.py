@@ -212,7 +212,9 @@ def _problems(error: Any, item: Item, name: str, at: tuple[int, int, int] | None
         keys = [key for key in _children_keys(item, path) if not isinstance(key, str)]
         shown = ", ".join(f"`{key}`" for key in keys) or "a key"
         span = _key_place(item, path, json_name(keys[0])) if keys else _place(item, path, key=True)
-        yield SchemaProblem(span, _dotted(path), f"{_subject(path)} has the key {shown}, which is not allowed as a key here", "propertyNames")
+        yield SchemaProblem(
+            span, _dotted(path), f"{_subject(path)} has the key {shown}, which is not allowed as a key here", "propertyNames"
+        )
         return
     words = _words(part)
     if words:

@@ -43,9 +43,7 @@ class Item:
 
     __slots__ = ("children", "key_span", "node", "operation", "value")
 
-    def __init__(
-        self, children: dict[object, Item] | None, value: object, node: Node | None, key_span: Span, operation: str
-    ) -> None:
+    def __init__(self, children: dict[object, Item] | None, value: object, node: Node | None, key_span: Span, operation: str) -> None:
         self.children = children
         self.value = value
         self.node = node
@@ -276,7 +274,7 @@ def _zipped(root: Mapping, key: str, base: Item) -> list[Variant]:
         operation = f"{key}[{index}]"
         merged = merge(base, _slice(zipped, index, operation))
         if not named:
-            _rename(merged, f"{_base_name(base)}_{key[len('zip_override_'):]}_{index}", zipped.key_span, operation)
+            _rename(merged, f"{_base_name(base)}_{key[len('zip_override_') :]}_{index}", zipped.key_span, operation)
         found.append(Variant(operation, merged))
     return found
 

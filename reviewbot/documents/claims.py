@@ -275,7 +275,10 @@ def name_claims(name: str) -> NameClaims:
         elif concurrency:
             concurrencies.append(int(concurrency[1]))
         elif (side := _NAME_SIDE.match(token)) is not None:
-            sides[side["side"]] = (int(side["workers"]), tuple((part["name"], int(part["value"])) for part in _NAME_PART.finditer(side["parallel"])))
+            sides[side["side"]] = (
+                int(side["workers"]),
+                tuple((part["name"], int(part["value"])) for part in _NAME_PART.finditer(side["parallel"])),
+            )
         elif _NAME_TOKEN.match(token):
             groups.append(tuple((part["name"], int(part["value"])) for part in _NAME_PART.finditer(token)))
     if workers is None and not groups and len(sides) == 2:

@@ -100,8 +100,19 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _ARITY: dict[str, tuple[int, int]] = {
-    "contains": (2, 2), "startswith": (2, 2), "endswith": (2, 2), "format": (1, 255), "join": (1, 2), "tojson": (1, 1), "fromjson": (1, 1),
-    "hashfiles": (1, 255), "success": (0, 255), "failure": (0, 255), "always": (0, 0), "cancelled": (0, 0), "case": (3, 255),
+    "contains": (2, 2),
+    "startswith": (2, 2),
+    "endswith": (2, 2),
+    "format": (1, 255),
+    "join": (1, 2),
+    "tojson": (1, 1),
+    "fromjson": (1, 1),
+    "hashfiles": (1, 255),
+    "success": (0, 255),
+    "failure": (0, 255),
+    "always": (0, 0),
+    "cancelled": (0, 0),
+    "case": (3, 255),
 }
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None, "nan": math.nan, "infinity": math.inf}
 
@@ -555,9 +566,11 @@ _ESCAPED = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r
 
 
 def _json_string(text: str) -> str:
-    return '"' + re.sub(
-        '["\\\\\x00-\x1f\x85\u2028\u2029]', lambda found: _ESCAPED.get(found.group()) or f"\\u{ord(found.group()):04x}", text
-    ) + '"'
+    return (
+        '"'
+        + re.sub('["\\\\\x00-\x1f\x85\u2028\u2029]', lambda found: _ESCAPED.get(found.group()) or f"\\u{ord(found.group()):04x}", text)
+        + '"'
+    )
 
 
 def to_json(value: object, indent: str = "") -> str:
@@ -586,7 +599,12 @@ def _from_json(text: object) -> object:
 
 
 _FUNCTIONS: dict[str, Callable[..., object]] = {
-    "contains": _contains, "startswith": _starts_with, "endswith": _ends_with, "format": _format, "join": _join, "tojson": to_json,
+    "contains": _contains,
+    "startswith": _starts_with,
+    "endswith": _ends_with,
+    "format": _format,
+    "join": _join,
+    "tojson": to_json,
     "fromjson": _from_json,
 }
 

@@ -82,9 +82,14 @@ def parse_python(data: bytes, path: str = "") -> PythonDocument:
     nodes = list(ast.walk(tree))
     names = _names_of_environment(nodes)
     return PythonDocument(
-        path, text, tree, tuple(_functions(tree)), tuple(_strings(tree, nodes, lines)),
+        path,
+        text,
+        tree,
+        tuple(_functions(tree)),
+        tuple(_strings(tree, nodes, lines)),
         tuple(sorted(_flags(nodes), key=lambda flag: flag.line)),
-        tuple(sorted(_environment(nodes, *names), key=lambda read: read.line)), tuple(problems),
+        tuple(sorted(_environment(nodes, *names), key=lambda read: read.line)),
+        tuple(problems),
     )
 
 
@@ -143,7 +148,9 @@ def _functions(tree: ast.Module) -> Iterator[PythonFunction]:
                 arguments = child.args
                 every = [*arguments.posonlyargs, *arguments.args, *([arguments.vararg] if arguments.vararg else []), *arguments.kwonlyargs]
                 every += [arguments.kwarg] if arguments.kwarg else []
-                found.append(PythonFunction(prefix + child.name, child.lineno, child.end_lineno or child.lineno, tuple(a.arg for a in every)))
+                found.append(
+                    PythonFunction(prefix + child.name, child.lineno, child.end_lineno or child.lineno, tuple(a.arg for a in every))
+                )
                 below = f"{prefix}{child.name}."
             elif isinstance(child, ast.ClassDef):
                 below = f"{prefix}{child.name}."
@@ -244,7 +251,12 @@ def _names_of_environment(nodes: list[ast.AST]) -> tuple[set[str], set[str]]:
                 elif alias.name == "getenv":
                     getenv.add(alias.asname or alias.name)
     for node in nodes:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and _name(node.value) in environ:
+        if (
+            isinstance(node, ast.Assign)
+            and len(node.targets) == 1
+            and isinstance(node.targets[0], ast.Name)
+            and _name(node.value) in environ
+        ):
             environ.add(node.targets[0].id)
     return environ, getenv
 

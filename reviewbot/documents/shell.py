@@ -53,10 +53,22 @@ MAX_BYTES = 4_000_000
 
 _DECLARATIONS = frozenset({"export", "local", "declare", "readonly", "typeset"})
 _LEAVES = frozenset({"command", "test_command", "declaration_command", "unset_command", "variable_assignment", "variable_assignments"})
-_STATEMENTS = _LEAVES | frozenset({
-    "redirected_statement", "list", "pipeline", "negated_command", "compound_statement", "subshell", "if_statement", "while_statement",
-    "for_statement", "c_style_for_statement", "case_statement", "function_definition",
-})
+_STATEMENTS = _LEAVES | frozenset(
+    {
+        "redirected_statement",
+        "list",
+        "pipeline",
+        "negated_command",
+        "compound_statement",
+        "subshell",
+        "if_statement",
+        "while_statement",
+        "for_statement",
+        "c_style_for_statement",
+        "case_statement",
+        "function_definition",
+    }
+)
 _SKIPPED = frozenset({";", "\n", ";;", "comment", "heredoc_body", "heredoc_end"})
 _BLANK = re.compile(r"(?:[ \t]|\\\n)*")
 _BETWEEN = re.compile(r"(?:[ \t]|\\\n)*[\n;]?\s*")
@@ -64,22 +76,40 @@ _GAP = re.compile(r"(?:[\s;]|\\\n)*\Z")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _KEYWORD = re.compile(r"(?:if|while|until|for|select|case)(?!\w)")
 _ASSIGNMENT_HEAD = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
-_ASSIGNMENT_PLACE = re.compile(r"(?:^|[;&|(!{]|\b(?:then|do|else|if|elif|while|until)\b)[ \t]*(?=[A-Za-z_]\w*\+?=)", re.ASCII | re.MULTILINE)
+_ASSIGNMENT_PLACE = re.compile(
+    r"(?:^|[;&|(!{]|\b(?:then|do|else|if|elif|while|until)\b)[ \t]*(?=[A-Za-z_]\w*\+?=)", re.ASCII | re.MULTILINE
+)
 _REDIRECT_HEAD = re.compile(r"\d*(?:&>>|&>|>>|>\||>&|<&|<>|>|<(?![<(]))[ \t]*")
 # `!` before a compound command or a function, which the grammar does not know
-_NEGATION = re.compile(
-    r"!(?=(?:[ \t]|\\\n)+(?:(?:[{(]|(?:if|for|while|until|case|select|function)\b|[\w.-]+[ \t]*\([ \t]*\))))"
-)
+_NEGATION = re.compile(r"!(?=(?:[ \t]|\\\n)+(?:(?:[{(]|(?:if|for|while|until|case|select|function)\b|[\w.-]+[ \t]*\([ \t]*\))))")
 _OPENED = re.compile(r"\b(?:then|do|else|if|elif|while|until)\Z", re.ASCII)
 _LONE_DOLLAR = re.compile(r"\$(?=\s|\Z)")
 _INNER_HASH = re.compile(r"(\$\{[!#]?\w+(?:\[[^\]\n]*\])?#+)|(?<=[\w.\-/:=@%+,~^*])\#")  # no comment, though the grammar takes it for one
-_HIGH_PLANE = re.compile("[\U000F0000-\U000FFFFD]")
+_HIGH_PLANE = re.compile("[\U000f0000-\U000ffffd]")
 _TIME = re.compile(r"(^|[;&|({\n])([ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[({]|if\b|for\b|while\b|until\b|case\b))", re.MULTILINE)
 _FUNCTION = re.compile(r"(?:function[ \t]+)?([^\s()<>;&|$'\"]+)[ \t]*(?:\([ \t]*\))?(?:\s|\#[^\n]*\n|\\\n)*")
 _BOUNDARY = frozenset(" \t\n;&|()<>`\\")
-_RESERVED = frozenset({
-    "fi", "done", "esac", "then", "else", "elif", "do", "}", "if", "for", "while", "until", "case", "select", "function", "{", "]]",
-})
+_RESERVED = frozenset(
+    {
+        "fi",
+        "done",
+        "esac",
+        "then",
+        "else",
+        "elif",
+        "do",
+        "}",
+        "if",
+        "for",
+        "while",
+        "until",
+        "case",
+        "select",
+        "function",
+        "{",
+        "]]",
+    }
+)
 
 
 @lru_cache(maxsize=1)
@@ -511,7 +541,7 @@ class _Statements:
         start = self.at(node)
         keyword = _KEYWORD.match(self.text, start, self.limit) if kind.endswith("_statement") else None
         if keyword and keyword.end() < self.limit and self.text[keyword.end()] not in _BOUNDARY:
-            raise ShellSyntaxError(f"unexpected `{self.text[start:keyword.end() + 1]}`", start)
+            raise ShellSyntaxError(f"unexpected `{self.text[start : keyword.end() + 1]}`", start)
         if kind == "redirected_statement":
             first = node.children[0]
             return self.statement(first) if first.type in _STATEMENTS else self.simple(start)
@@ -554,7 +584,7 @@ class _Statements:
         elif closing.type.isalpha() or closing.type == "}":
             after = self.to(closing)
             if after < self.limit and self.text[after] not in _BOUNDARY:
-                raise ShellSyntaxError(f"unexpected `{self.text[self.at(closing):after + 1]}`", self.at(closing))
+                raise ShellSyntaxError(f"unexpected `{self.text[self.at(closing) : after + 1]}`", self.at(closing))
         return self.at(closing)
 
     def operands(self, node: tree_sitter.Node, separators: frozenset[str]) -> list[tuple[str, Statement, int]]:

@@ -91,8 +91,19 @@ class YamlDocument:
     ``\\n`` for every end of line)."""
 
     __slots__ = (
-        "_blocks", "_comments", "_line_start", "_lines", "_paths", "_scalars", "_starts", "_trailing", "documents", "duplicates", "path",
-        "problems", "text",
+        "_blocks",
+        "_comments",
+        "_line_start",
+        "_lines",
+        "_paths",
+        "_scalars",
+        "_starts",
+        "_trailing",
+        "documents",
+        "duplicates",
+        "path",
+        "problems",
+        "text",
     )
 
     def __init__(
@@ -241,7 +252,9 @@ class _Builder:
             self.problems.append(Problem(code, message, span))
 
     def too_large(self, line: int) -> _Stop:
-        self.problems.append(Problem("too-large", f"more than {MAX_NODES} values; the rest of the file is not read", Span(line, 1, line, 1)))
+        self.problems.append(
+            Problem("too-large", f"more than {MAX_NODES} values; the rest of the file is not read", Span(line, 1, line, 1))
+        )
         return _Stop()
 
     def span_of(self, start: Any, end: Any) -> Span:
@@ -414,7 +427,9 @@ class _Builder:
         if self.opened > MAX_NODES:
             raise self.too_large(line)
         if len(self.stack) >= MAX_DEPTH:
-            self.problem("too-deep", f"nested over {MAX_DEPTH} levels; the rest of the file is not read", Span(line, column, line, column + 1))
+            self.problem(
+                "too-deep", f"nested over {MAX_DEPTH} levels; the rest of the file is not read", Span(line, column, line, column + 1)
+            )
             raise _Stop
         tag = event.tag
         if tag is None or tag == "!":
@@ -561,7 +576,9 @@ class _Builder:
         elif quoted and "\n" in self.text[first:last]:
             at = line
             line, column = self.starts.place(first)
-            message = f"the quoted text that opens here runs on to line {self.starts.place(last)[0]}; is a quote missing? (line {at}: {problem})"
+            message = (
+                f"the quoted text that opens here runs on to line {self.starts.place(last)[0]}; is a quote missing? (line {at}: {problem})"
+            )
         elif quoted and index == last and "expected" in str(problem):
             message = f"something follows the closing quote ({problem})"
         elif "mapping values are not allowed" in str(problem):

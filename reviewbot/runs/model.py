@@ -98,5 +98,7 @@ class Run:
     variants: int = 0  # how many variants the recipe argument selects; servers are known for one
     recipe_errors: tuple[RecipeError, ...] = ()
     digest: str = ""
-    files: frozenset[str] = frozenset()  # what the trace read: files, and folders (with a slash at the end) that it listed; some do not exist
+    files: frozenset[str] = (
+        frozenset()
+    )  # what the trace read: files, and folders (with a slash at the end) that it listed; some do not exist
     extra: Mapping[str, Setting] = field(default_factory=dict)

@@ -130,7 +130,9 @@ ARITHMETIC = [
 def test_gpu_arithmetic_of_schema_1(resources: str, total: int, gpus: tuple[int | None, ...]) -> None:
     recipe = one("name: toy\nmodel: {path: a, container: b, precision: c}\nresources: {gpu_type: b200, " + resources + "}\n")
     assert recipe.total_nodes == total
-    found = tuple(None if role is None else role.gpus_per_worker for role in (recipe.roles.get(name) for name in ("prefill", "decode", "agg")))
+    found = tuple(
+        None if role is None else role.gpus_per_worker for role in (recipe.roles.get(name) for name in ("prefill", "decode", "agg"))
+    )
     assert found == gpus
 
 
@@ -174,7 +176,9 @@ def test_dedicated_nodes_of_schema_1(blocks: str, dedicated: int) -> None:
 
 
 def test_services_and_placements_of_schema_2() -> None:
-    text = V2.replace("frontend: {", "frontend: {placement: {node: dedicated}, ").replace("benchmark: {", "benchmark: {placement: {node: dedicated}, ")
+    text = V2.replace("frontend: {", "frontend: {placement: {node: dedicated}, ").replace(
+        "benchmark: {", "benchmark: {placement: {node: dedicated}, "
+    )
     text += (
         "services:\n- {name: etcd, type: etcd, placement: {node: dedicated}}\n- {name: nats, type: nats, placement: {node: dedicated}}\n"
         "- {name: train, command: [sleep, infinity], nodes: 2}\n- {name: idle, command: [x], nodes: 3, enabled: false}\n"
@@ -193,7 +197,10 @@ def test_roles_of_any_name_and_own_engines() -> None:
         "roles:\n  encode: {nodes: 1, workers: 2, engine: vllm}\n  decode: {nodes: 2, workers: 1, engine: {type: sglang}, container: other}\n"
     )
     recipe = one(text)
-    assert [(role.name, role.engine, role.gpus_per_worker) for role in recipe.roles.values()] == [("encode", "vllm", 4), ("decode", "sglang", 16)]
+    assert [(role.name, role.engine, role.gpus_per_worker) for role in recipe.roles.values()] == [
+        ("encode", "vllm", 4),
+        ("decode", "sglang", 16),
+    ]
     assert recipe.engine is None and _bare(recipe.roles["decode"].container) == "other"
 
 
@@ -234,16 +241,35 @@ CHECKS = [
     ("profiling: {type: torch, prefill: {}, decode: {}, aggregated: {}}\n", None, "profiling.aggregated"),
     ("profiling: {type: torch, prefill: {}}\n", None, "profiling.type"),
     ("infra: {etcd_nats_dedicated_node: true}\nobservability: {tachometer: {enabled: true}}\n", None, "observability.tachometer.enabled"),
-    ("observability: {enabled: true, tachometer: {enabled: true, storage_subdir: ../up}}\n", None, "observability.tachometer.storage_subdir"),
-    ("observability: {enabled: true, tachometer: {enabled: true, default_frequency: 0}}\n", None, "observability.tachometer.default_frequency"),
+    (
+        "observability: {enabled: true, tachometer: {enabled: true, storage_subdir: ../up}}\n",
+        None,
+        "observability.tachometer.storage_subdir",
+    ),
+    (
+        "observability: {enabled: true, tachometer: {enabled: true, default_frequency: 0}}\n",
+        None,
+        "observability.tachometer.default_frequency",
+    ),
     ("telemetry: {enabled: true}\n", None, "telemetry.enabled"),
     ("telemetry: {enabled: true, dcgm_exporter: {container_image: x, port: 0}}\n", None, "telemetry.dcgm_exporter.port"),
-    ("telemetry: {enabled: true, default_frequency: 5, dcgm_exporter: {container_image: x, port: 1}}\n", None, "telemetry.default_frequency"),
-    ("telemetry: {enabled: true, collector_join_timeout_seconds: 10, dcgm_exporter: {container_image: x, port: 1}}\n", None,
-     "telemetry.collector_join_timeout_seconds"),
+    (
+        "telemetry: {enabled: true, default_frequency: 5, dcgm_exporter: {container_image: x, port: 1}}\n",
+        None,
+        "telemetry.default_frequency",
+    ),
+    (
+        "telemetry: {enabled: true, collector_join_timeout_seconds: 10, dcgm_exporter: {container_image: x, port: 1}}\n",
+        None,
+        "telemetry.collector_join_timeout_seconds",
+    ),
     ("telemetry: {enabled: true, dcgm_exporter: {container_image: x, port: 1}}\n", None, None),
     ("telemetry: {enabled: true, dcgm_exporter: {container_image: x, port: 1}}\n", "v1.0.50", "telemetry.enabled"),
-    ("telemetry: {enabled: true, provider: dcgm-power, default_frequency: 1, dcgm_exporter: {container_image: x, port: 1}}\n", "v1.0.50", None),
+    (
+        "telemetry: {enabled: true, provider: dcgm-power, default_frequency: 1, dcgm_exporter: {container_image: x, port: 1}}\n",
+        "v1.0.50",
+        None,
+    ),
 ]
 
 
@@ -325,7 +351,17 @@ def test_written_and_default_values() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("04:00:00", 14400), ("30", 1800), ("10:30", 630), ("1-0", 86400), ("1-02:03", 93780), ("1-02:03:04", 93784), ("4 hours", None), ("", None), (28800, None)],
+    [
+        ("04:00:00", 14400),
+        ("30", 1800),
+        ("10:30", 630),
+        ("1-0", 86400),
+        ("1-02:03", 93780),
+        ("1-02:03:04", 93784),
+        ("4 hours", None),
+        ("", None),
+        (28800, None),
+    ],
 )
 def test_time_limits(text: object, expected: int | None) -> None:
     assert seconds(text) == expected

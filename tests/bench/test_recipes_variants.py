@@ -30,7 +30,9 @@ base:
   benchmark: {type: sa-bench, isl: 1024, osl: 128, concurrencies: "4x8"}
 """
 
-VARIANTS = BASE + """\
+VARIANTS = (
+    BASE
+    + """\
 override_small:
   backend:
     vllm_config:
@@ -46,6 +48,7 @@ zip_override_sizes:
   benchmark:
     concurrencies: [[1, 2], [3]]
 """
+)
 
 
 def load(text: str, selector: str = "", **options: object) -> list[Recipe | RecipeError]:
@@ -215,7 +218,12 @@ sweep:
 def test_a_sweep_is_the_full_product_with_texts_replaced() -> None:
     found = recipes(SWEEP)
     assert [recipe.variant for recipe in found] == [f"sweep[{number}]" for number in range(4)]
-    assert [recipe.name.value for recipe in found if recipe.name] == ["toy_tp4_extra[1, 2]", "toy_tp4_extraz", "toy_tp8_extra[1, 2]", "toy_tp8_extraz"]
+    assert [recipe.name.value for recipe in found if recipe.name] == [
+        "toy_tp4_extra[1, 2]",
+        "toy_tp4_extraz",
+        "toy_tp8_extra[1, 2]",
+        "toy_tp8_extraz",
+    ]
     args = {key: value.value for key, value in found[0].roles["agg"].args.items()}
     assert args == {"tp-size": "4", "note": "x1,2y", "sizes": ["4", [1, 2]], "whole": [1, 2]}
     path = found[2].model_path
@@ -239,7 +247,12 @@ def test_the_lock_of_a_lock_file_is_no_setting() -> None:
 
 
 def test_set_and_unset() -> None:
-    (recipe,) = recipes(VARIANTS, "base", sets=["benchmark.isl=8192", ("backend.vllm_config.aggregated.new", {"a": 1})], unsets=["benchmark.osl", "no.such.key"])
+    (recipe,) = recipes(
+        VARIANTS,
+        "base",
+        sets=["benchmark.isl=8192", ("backend.vllm_config.aggregated.new", {"a": 1})],
+        unsets=["benchmark.osl", "no.such.key"],
+    )
     assert recipe.isl is not None and (recipe.isl.value, recipe.isl.operation, recipe.isl.node) == (8192, "--set", None)
     assert recipe.osl is None
     assert recipe.settings["backend.vllm_config.aggregated.new.a"].value == 1

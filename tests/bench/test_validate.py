@@ -31,7 +31,9 @@ def one(text: str, name: str = "srt-recipe-v1", tag: str | None = None) -> Schem
 
 
 def test_the_schemas_are_there() -> None:
-    assert {"srt-recipe-v1", "srt-recipe-v2", "srt-cluster", "inferencex-master", "inferencex-runners", "inferencex-changelog"} <= set(NAMES)
+    assert {"srt-recipe-v1", "srt-recipe-v2", "srt-cluster", "inferencex-master", "inferencex-runners", "inferencex-changelog"} <= set(
+        NAMES
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith(("srt-", "inferencex-"))])
@@ -63,7 +65,7 @@ def test_every_mention_of_a_release_is_one() -> None:
 
 # what is added to RECIPE; line and column in it; key; words of the message
 WRONG = [
-    ("environment: {A: 1}", (4, 18), "environment.A", '`environment.A` must be text, not the number 1; put it in quotes'),
+    ("environment: {A: 1}", (4, 18), "environment.A", "`environment.A` must be text, not the number 1; put it in quotes"),
     ("environment: {A: yes}", (4, 18), "environment.A", "not true (written yes); put it in quotes"),
     ("environment: {A: 0x10}", (4, 18), "environment.A", "the number 16 (written 0x10)"),
     ("environment: {A: null}", (4, 18), "environment.A", "not null"),
@@ -71,7 +73,12 @@ WRONG = [
     ("environment: {1: a}", (4, 15), "environment", "the key `1`"),
     ("environment: {A: 2026-01-01}", (4, 18), "environment.A", "not a date"),
     ("enviroment: {}", (4, 1), "enviroment", "did you mean `environment`"),
-    ("benchmark: {concurrencies: 4}", (4, 28), "benchmark.concurrencies", "a list of whole numbers or a text such as 4x8, not the number 4"),
+    (
+        "benchmark: {concurrencies: 4}",
+        (4, 28),
+        "benchmark.concurrencies",
+        "a list of whole numbers or a text such as 4x8, not the number 4",
+    ),
     ("benchmark: {isl: long}", (4, 18), "benchmark.isl", 'a whole number, not the text "long"'),
     ("benchmark: {isl: true}", (4, 18), "benchmark.isl", "a whole number, not true"),
     ("benchmark: {categories: [a, 1]}", (4, 29), "benchmark.categories[1]", "must be text"),
@@ -102,7 +109,7 @@ RIGHT = [
     "benchmark: {concurrencies: fast, type: sa_bench, isl: -4}",
     "health_check: {max_attempts: -1}",
     "backend: {type: sglang, kv_events_config: {prefill: true}, sglang_config: {prefill: null, decode: {a: {b: [1]}}}}",
-    "frontend: {enable_multiple_frontends: \"yes\", args: {1a: null}}",
+    'frontend: {enable_multiple_frontends: "yes", args: {1a: null}}',
     "dynamo: {top_of_tree: 1}",
     "slurm: {time_limit: 4 hours}",
     "environment: {A: 08:00:00x}",
@@ -271,7 +278,10 @@ def test_changelog_and_runners() -> None:
     found = problems("- config-keys: []\n  description: b\n", "inferencex-changelog")
     assert {item.key for item in found} == {"[0].config-keys", "[0].description", "[0].pr-link"}
     assert problems("labels: {a: [x]}\nhardware: {a: {available-cpu-dram-mib: 1, gpus-per-node: 8}}\n", "inferencex-runners") == []
-    assert {item.key for item in problems("labels: {a: []}\nhardware: {a: {gpus: 8}}\n", "inferencex-runners")} >= {"labels.a", "hardware.a.gpus"}
+    assert {item.key for item in problems("labels: {a: []}\nhardware: {a: {gpus: 8}}\n", "inferencex-runners")} >= {
+        "labels.a",
+        "hardware.a.gpus",
+    }
 
 
 CLUSTER = """\

@@ -47,7 +47,9 @@ def test_functions_flags_and_environment() -> None:
     document = parse_python(TEXT.encode(), "x.py")
     assert document.problems == () and document.tree is not None
     assert [(function.name, function.line, function.parameters) for function in document.functions] == [
-        ("Reader.read", 12, ("self", "path", "rest", "key", "more")), ("Reader.read.inner", 13, ("x", "y")), ("main", 18, ()),
+        ("Reader.read", 12, ("self", "path", "rest", "key", "more")),
+        ("Reader.read.inner", 13, ("x", "y")),
+        ("main", 18, ()),
     ]
     assert document.functions[0].end_line == 15
     assert document.flags == (
@@ -56,9 +58,15 @@ def test_functions_flags_and_environment() -> None:
         ArgparseFlag(("model",), "model", 21, None, "pathlib.Path", None, True, True, None, None),
     )
     assert document.environment == (
-        EnvironmentRead("TOKEN", 15, True), EnvironmentRead("PORT", 23, False, "8000"), EnvironmentRead("A", 24, False),
-        EnvironmentRead("B", 25, False), EnvironmentRead("C", 26, True), EnvironmentRead("D", 26, True), EnvironmentRead("E", 27, True),
-        EnvironmentRead("F", 27, False, ""), EnvironmentRead("G", 28, False),
+        EnvironmentRead("TOKEN", 15, True),
+        EnvironmentRead("PORT", 23, False, "8000"),
+        EnvironmentRead("A", 24, False),
+        EnvironmentRead("B", 25, False),
+        EnvironmentRead("C", 26, True),
+        EnvironmentRead("D", 26, True),
+        EnvironmentRead("E", 27, True),
+        EnvironmentRead("F", 27, False, ""),
+        EnvironmentRead("G", 28, False),
     )
 
 
@@ -74,9 +82,14 @@ def test_strings() -> None:
 @pytest.mark.parametrize(
     ("data", "code", "line", "fatal"),
     [
-        (b"x = 1\ny = (\n", "python-syntax", 2, True), (b"x\n\0", "python-syntax", 2, True), (b"x = 1\n# \xff\n", "invalid-utf8", 2, False),
-        (b"# coding: nope\nx = 1\n", "invalid-utf8", 1, False), (b"-" * 200_000 + b"1", "too-deep", 1, True),
-        (b"x = " + b"9" * 10_000, "python-syntax", 1, True), (b"(" * 1000, "python-syntax", 1, True), (b"if x:\n\tpass\n        pass\n", "python-syntax", 3, True),
+        (b"x = 1\ny = (\n", "python-syntax", 2, True),
+        (b"x\n\0", "python-syntax", 2, True),
+        (b"x = 1\n# \xff\n", "invalid-utf8", 2, False),
+        (b"# coding: nope\nx = 1\n", "invalid-utf8", 1, False),
+        (b"-" * 200_000 + b"1", "too-deep", 1, True),
+        (b"x = " + b"9" * 10_000, "python-syntax", 1, True),
+        (b"(" * 1000, "python-syntax", 1, True),
+        (b"if x:\n\tpass\n        pass\n", "python-syntax", 3, True),
     ],
 )
 def test_problems(data: bytes, code: str, line: int, fatal: bool) -> None:

@@ -92,14 +92,23 @@ def test_a_workflow() -> None:
     workflow = parse_workflow(TEXT.encode(), "w.yml")
     assert workflow.problems == ()
     assert workflow.name == "Bench" and workflow.triggers == ("workflow_call", "workflow_dispatch") and workflow.shell == "bash"
-    assert {name: (one.type, one.required, one.has_default, one.default, one.value_without_argument) for name, one in workflow.inputs.items()} == {
-        "tp": ("string", True, False, None, ""), "fast": ("boolean", False, True, False, False), "ratio": ("number", False, True, 0.8, 0.8),
-        "version": ("string", False, True, "3.1", "3.1"), "plain": ("string", False, False, None, ""),
+    assert {
+        name: (one.type, one.required, one.has_default, one.default, one.value_without_argument) for name, one in workflow.inputs.items()
+    } == {
+        "tp": ("string", True, False, None, ""),
+        "fast": ("boolean", False, True, False, False),
+        "ratio": ("number", False, True, 0.8, 0.8),
+        "version": ("string", False, True, "3.1", "3.1"),
+        "plain": ("string", False, False, None, ""),
     }
     assert workflow.inputs["tp"].site == Site("w.yml", line_of("tp:"))
     assert workflow.dispatch_inputs["mode"].options == ("a", "b")
     assert {name: setting.text for name, setting in workflow.env.items()} == {
-        "RATIO": "0.8", "ON": "on", "FLAG": "true", "EMPTY": "", "NUMBER": "10",
+        "RATIO": "0.8",
+        "ON": "on",
+        "FLAG": "true",
+        "EMPTY": "",
+        "NUMBER": "10",
     }
     assert workflow.env["FLAG"].site.line == line_of("FLAG:")
     plan, sweep, last = workflow.jobs.values()
@@ -109,7 +118,9 @@ def test_a_workflow() -> None:
     assert plain(sweep.matrix) == {"config": "${{ fromJSON(needs.plan.outputs.rows) }}"}
     assert sweep.uses == "./.github/workflows/template.yml" and sweep.arguments["tp"].text == "${{ matrix.config.tp }}"
     assert plain(sweep.secrets) == "inherit" and sweep.steps == ()
-    assert last.working_directory == "sub" and last.env["JOB"].text == "1" and plain(last.runs_on) == ["self-hosted", "${{ inputs.runner }}"]
+    assert (
+        last.working_directory == "sub" and last.env["JOB"].text == "1" and plain(last.runs_on) == ["self-hosted", "${{ inputs.runner }}"]
+    )
     checkout, run = last.steps
     assert checkout.uses == "actions/checkout@v4" and checkout.run is None and checkout.arguments["ref"].text == "main"
     assert (run.name, run.shell, run.working_directory, run.continue_on_error) == ("Run", "sh", "dir", "true")
@@ -138,8 +149,14 @@ def test_scripts_in_other_styles() -> None:
     )
     got = [(run.text, run.lines) for run in runs(parse_workflow(text.encode()))]
     assert got == [
-        ("echo one", (5,)), ("first joined\nsecond\n  more\nthird", (7, 10, 11, 12)), ("it's folded\nnext", (13, 16)), ("x y", (17,)),
-        ("plain goes on", (19,)), ("  deep", (22,)), ("5", (23,)), ("", ()),
+        ("echo one", (5,)),
+        ("first joined\nsecond\n  more\nthird", (7, 10, 11, 12)),
+        ("it's folded\nnext", (13, 16)),
+        ("x y", (17,)),
+        ("plain goes on", (19,)),
+        ("  deep", (22,)),
+        ("5", (23,)),
+        ("", ()),
     ]
 
 
@@ -150,7 +167,13 @@ def test_carriage_returns() -> None:
 
 
 def test_shapes_that_are_no_workflow() -> None:
-    for text, count in (("", 1), ("- a\n", 1), ("jobs: [a]\n", 1), ("jobs:\n  a: 1\n  b:\n    steps: [x, {run: y}]\n", 2), ("on: [push]\njobs: {a: {steps: 1}}\n", 0)):
+    for text, count in (
+        ("", 1),
+        ("- a\n", 1),
+        ("jobs: [a]\n", 1),
+        ("jobs:\n  a: 1\n  b:\n    steps: [x, {run: y}]\n", 2),
+        ("on: [push]\njobs: {a: {steps: 1}}\n", 0),
+    ):
         workflow = parse_workflow(text.encode())
         assert [problem.code for problem in workflow.problems] == ["workflow-shape"] * count, text
     assert parse_workflow(b"a: 'x").problems[0].code == "yaml-syntax"

@@ -34,9 +34,30 @@ def codes(data: bytes) -> list[tuple[str, int, int]]:
 @pytest.mark.parametrize(
     ("written", "value"),
     [
-        ("8:00:00", 28800), ("2_063_837", 2063837), ("017", 15), ("0o17", "0o17"), ("0x1F", 31), ("0b101", 5), ("08", "08"), ("1e3", "1e3"),
-        ("1.5e+3", 1500.0), ("1:30.5", 90.5), ("on", True), ("Off", False), ("y", "y"), ("~", None), ("", None), ("null", None),
-        ("2024-01-02", "2024-01-02"), ("'on'", "on"), ('"5"', "5"), ("!!str 5", "5"), ("!!int '5'", 5), ("! 5", 5), ("! '5'", 5), ("-1_0", -10),
+        ("8:00:00", 28800),
+        ("2_063_837", 2063837),
+        ("017", 15),
+        ("0o17", "0o17"),
+        ("0x1F", 31),
+        ("0b101", 5),
+        ("08", "08"),
+        ("1e3", "1e3"),
+        ("1.5e+3", 1500.0),
+        ("1:30.5", 90.5),
+        ("on", True),
+        ("Off", False),
+        ("y", "y"),
+        ("~", None),
+        ("", None),
+        ("null", None),
+        ("2024-01-02", "2024-01-02"),
+        ("'on'", "on"),
+        ('"5"', "5"),
+        ("!!str 5", "5"),
+        ("!!int '5'", 5),
+        ("! 5", 5),
+        ("! '5'", 5),
+        ("-1_0", -10),
     ],
 )
 def test_scalars_are_resolved_as_pyyaml_does(written: str, value: object) -> None:
@@ -49,8 +70,21 @@ def test_scalars_are_resolved_as_pyyaml_does(written: str, value: object) -> Non
 
 @pytest.mark.parametrize(
     ("written", "value"),
-    [("8:00:00", "8:00:00"), ("2_0", "2_0"), ("017", 17), ("0o17", 15), ("1e3", 1000.0), ("on", "on"), ("yes", "yes"), ("TRUE", True), ("<<", "<<"),
-     ("2024-01-02", "2024-01-02"), (".5", 0.5), ("~", None), ("=", "=")],
+    [
+        ("8:00:00", "8:00:00"),
+        ("2_0", "2_0"),
+        ("017", 17),
+        ("0o17", 15),
+        ("1e3", 1000.0),
+        ("on", "on"),
+        ("yes", "yes"),
+        ("TRUE", True),
+        ("<<", "<<"),
+        ("2024-01-02", "2024-01-02"),
+        (".5", 0.5),
+        ("~", None),
+        ("=", "="),
+    ],
 )
 def test_scalars_are_resolved_as_github_does(written: str, value: object) -> None:
     document = parse_yaml(f"on: {written}\n".encode(), github=True)
@@ -105,7 +139,9 @@ def test_merge_keys() -> None:
 def test_duplicates_are_told_with_both_places() -> None:
     document = parse_yaml(b"list:\n- a: 1\n  b: 2\n  'a': 3\n1: x\n1: y\nTrue: z\n")
     assert [(found.key, found.first.line, found.second.line, found.path) for found in document.duplicates] == [
-        ("a", 2, 4, ("list", 0, "a")), ("1", 5, 6, (1,)), ("True", 5, 7, ("True",)),
+        ("a", 2, 4, ("list", 0, "a")),
+        ("1", 5, 6, (1,)),
+        ("True", 5, 7, ("True",)),
     ]
     assert plain(document.root) == {"list": [{"a": 3, "b": 2}], 1: "z"}
 
@@ -113,12 +149,18 @@ def test_duplicates_are_told_with_both_places() -> None:
 def test_comments() -> None:
     text = (
         "# one\n#two\n\na: 'x # no' # yes\nb: |  # header\n  # text\n # end\nc: x#y\nd: [1, # in\n  2]\n"
-        "e: !<tag:yaml.org,2002:str> z\nf: !!str #tagged\n  g\r\nh: \"a\n  # no\n  b\"   #  three \n"
+        'e: !<tag:yaml.org,2002:str> z\nf: !!str #tagged\n  g\r\nh: "a\n  # no\n  b"   #  three \n'
     )
     document = parse_yaml(text.encode())
     assert [(comment.text, comment.span.line, comment.span.column, comment.own_line) for comment in document.comments] == [
-        ("one", 1, 1, True), ("two", 2, 1, True), ("yes", 4, 13, False), ("header", 5, 7, False), ("end", 7, 2, True), ("in", 9, 8, False),
-        ("tagged", 12, 10, False), (" three ", 16, 8, False),
+        ("one", 1, 1, True),
+        ("two", 2, 1, True),
+        ("yes", 4, 13, False),
+        ("header", 5, 7, False),
+        ("end", 7, 2, True),
+        ("in", 9, 8, False),
+        ("tagged", 12, 10, False),
+        (" three ", 16, 8, False),
     ]
     assert document.comments[0].span == Span(1, 1, 1, 6)
     assert document.problems == ()
@@ -137,11 +179,18 @@ def test_comment_blocks_and_trailing_comments() -> None:
     document = parse_yaml(text.encode())
     blocks = comment_blocks(document)
     assert [(len(block.comments), block.span.line, block.path, block.adjacent) for block in blocks] == [
-        (2, 1, ("a",), False), (1, 4, ("a",), True), (1, 6, ("a", "b"), True), (1, 9, ("a", "list", 0, "x"), True), (1, 12, (), False), (1, 14, (), False),
+        (2, 1, ("a",), False),
+        (1, 4, ("a",), True),
+        (1, 6, ("a", "b"), True),
+        (1, 9, ("a", "list", 0, "x"), True),
+        (1, 12, (), False),
+        (1, 14, (), False),
     ]
     assert isinstance(blocks[2].below, Entry) and blocks[4].below is None and blocks[5].below is None
     assert [(comment.text, path) for comment, _, path in trailing_comments(document)] == [
-        ("behind b", ("a", "b")), ("behind x", ("a", "list", 0, "x")), ("behind y", ("a", "list", 1)),
+        ("behind b", ("a", "b")),
+        ("behind x", ("a", "list", 0, "x")),
+        ("behind y", ("a", "list", 1)),
     ]
 
 
@@ -235,8 +284,19 @@ def test_reserved_characters_are_replaced() -> None:
         b"a0: &a0 [x]\n" + b"".join(b"a%d: &a%d [%s]\n" % (i, i, b",".join([b"*a%d" % (i - 1)] * 9)) for i in range(1, 30)),
         b"a0: &a0 [x]\n" + b"".join(b"a%d: &a%d [*a%d]\n" % (i, i, i - 1) for i in range(1, 5000)),
         b"a0: &a0 {k0: 0}\n" + b"".join(b"a%d: &a%d {<<: *a%d, k%d: 0}\n" % (i, i, i - 1, i) for i in range(1, 3000)),
-        b"[" * 100_000, b"{" * 100_000, b"- " * 100_000, b"? " * 50_000, b"a: " * 50_000, b"x:\n" * 400_000, b"[],[]," * 300_000,
-        b"- !a#" + b"b#" * 500_000 + b" x\n", b"- !x y\n" * 100_000, b"&a " * 1000, b"#" * 1_000_000, b"\n# " * 100_000, b"'" * 99_999,
+        b"[" * 100_000,
+        b"{" * 100_000,
+        b"- " * 100_000,
+        b"? " * 50_000,
+        b"a: " * 50_000,
+        b"x:\n" * 400_000,
+        b"[],[]," * 300_000,
+        b"- !a#" + b"b#" * 500_000 + b" x\n",
+        b"- !x y\n" * 100_000,
+        b"&a " * 1000,
+        b"#" * 1_000_000,
+        b"\n# " * 100_000,
+        b"'" * 99_999,
         b"- &a" + b" " * 100_000 + b"\n" * 1000 + b"x\n",
     ],
     ids=range(17),
@@ -260,14 +320,21 @@ def test_an_alias_bomb_is_cut() -> None:
     while pending:
         node = pending.pop()
         count += 1
-        pending += node.items if isinstance(node, Sequence) else [entry.value for entry in node.entries] if isinstance(node, Mapping) else []
+        pending += (
+            node.items if isinstance(node, Sequence) else [entry.value for entry in node.entries] if isinstance(node, Mapping) else []
+        )
     assert count < 2 * MAX_EXPANDED
 
 
 def test_differences_between_the_versions_of_yaml() -> None:
     found = yaml12_differences(b"on: 017\nb: [yes, 1_0, 'no', 10, 1:30, 2024-01-01, 1e3]\nc: ~\nd: on\n")
     assert [(one.span.line, one.raw, one.value11, one.value12) for one in found] == [
-        (1, "on", True, "on"), (1, "017", 15, 17), (2, "yes", True, "yes"), (2, "1_0", 10, "1_0"), (2, "1:30", 90, "1:30"), (2, "1e3", "1e3", 1000.0),
+        (1, "on", True, "on"),
+        (1, "017", 15, 17),
+        (2, "yes", True, "yes"),
+        (2, "1_0", 10, "1_0"),
+        (2, "1:30", 90, "1:30"),
+        (2, "1e3", "1e3", 1000.0),
         (4, "on", True, "on"),
     ]
     assert yaml12_differences(b"[broken") == []

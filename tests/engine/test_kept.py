@@ -93,7 +93,9 @@ def test_keys():
 
 
 def place(**sites: int) -> Point:
-    return Point("k/c8", "k", {}, True, "fixed", "m.yaml", Site("m.yaml", sites.pop("row")), {n: Site("m.yaml", s) for n, s in sites.items()})
+    return Point(
+        "k/c8", "k", {}, True, "fixed", "m.yaml", Site("m.yaml", sites.pop("row")), {n: Site("m.yaml", s) for n, s in sites.items()}
+    )
 
 
 def span(site: Site) -> Span:

@@ -69,7 +69,23 @@ def _place(text: str) -> tuple[str, int | None]:
 
 def check(repository: str, commit: str, base: str | None, upstreams: tuple[str, ...]) -> list[dict[str, Any]]:
     """All findings at a commit, in a process of its own."""
-    argv = [sys.executable, "-m", "reviewbot", "-C", repository, "check", "--head", commit, "--format", "json", "--fail-on", "never", "--no-cache", "--jobs", "1"]
+    argv = [
+        sys.executable,
+        "-m",
+        "reviewbot",
+        "-C",
+        repository,
+        "check",
+        "--head",
+        commit,
+        "--format",
+        "json",
+        "--fail-on",
+        "never",
+        "--no-cache",
+        "--jobs",
+        "1",
+    ]
     if base is not None:
         argv += ["--base", base]
     for upstream in upstreams:
@@ -108,7 +124,8 @@ def main(argv: list[str] | None = None) -> int:
     cases = [case for case in read_cases(arguments.cases) if arguments.only is None or case.id in arguments.only]
     with ProcessPoolExecutor(arguments.jobs) as pool:
         checks = {
-            pair: pool.submit(check, arguments.repository, *pair, tuple(arguments.upstream)) for pair in {(case.commit, case.base) for case in cases}
+            pair: pool.submit(check, arguments.repository, *pair, tuple(arguments.upstream))
+            for pair in {(case.commit, case.base) for case in cases}
         }
         found = Counter[bool]()
         for case in cases:

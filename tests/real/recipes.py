@@ -94,10 +94,21 @@ json.dump(found, sys.stdout)
 
 def oracle(paths: list[str], clone: Path, python: str) -> dict[str, list[list[Any]]]:
     """What the real tool says about each file."""
-    environment = {**os.environ, "PYTHONPATH": str(clone.resolve() / "src"), "PYTHONDONTWRITEBYTECODE": "1", "SRTSLURM_CONFIG": "/nonexistent"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(clone.resolve() / "src"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "SRTSLURM_CONFIG": "/nonexistent",
+    }
     with tempfile.TemporaryDirectory() as scratch:
         result = subprocess.run(
-            [python, "-W", "ignore", "-c", _ORACLE], input=json.dumps(paths), check=False, capture_output=True, text=True, env=environment, cwd=scratch
+            [python, "-W", "ignore", "-c", _ORACLE],
+            input=json.dumps(paths),
+            check=False,
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=scratch,
         )
     if result.returncode:
         raise SystemExit(result.stderr[-2000:])

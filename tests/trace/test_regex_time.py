@@ -14,7 +14,13 @@ def test_explosive_patterns_are_refused(pattern: str):
 
 @pytest.mark.parametrize(
     ("pattern", "text"),
-    [("([0-9]+,)*[0-9]+", "1,22,333"), ("(a|b)*c", "ababc"), ("^[a-z]+(-[a-z0-9]+)*$", "dgxc-slurm-b200"), ("(foo)+", "foofoo"), ("(/[^/]+)+", "/a/b/c")],
+    [
+        ("([0-9]+,)*[0-9]+", "1,22,333"),
+        ("(a|b)*c", "ababc"),
+        ("^[a-z]+(-[a-z0-9]+)*$", "dgxc-slurm-b200"),
+        ("(foo)+", "foofoo"),
+        ("(/[^/]+)+", "/a/b/c"),
+    ],
 )
 def test_unambiguous_repetitions_are_evaluated(pattern: str, text: str):
     regex = compile_regex(pattern, "ere")
