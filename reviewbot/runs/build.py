@@ -12,6 +12,7 @@ from functools import lru_cache
 from reviewbot.bench.cluster_file import ClusterFile, parse_cluster_file
 from reviewbot.bench.model import Job, Recipe, RecipeError
 from reviewbot.bench.recipes import load_recipe
+from reviewbot.documents.nodes import plain
 from reviewbot.documents.yaml import YamlDocument, parse_yaml
 from reviewbot.runs.model import Client, Layer, Run, Server, Setting
 from reviewbot.runs.servers import layers_of, recipe_servers, recipe_setting, script_programs
@@ -263,14 +264,14 @@ def cluster_of(text: str) -> ClusterFile:
 
 
 def digest(run: Run, holes: Holes) -> str:
-    """A digest of everything that decides what runs; two runs with the same one are the same. Lines and sites do not count, and an
-    unknown piece of text counts by what it stands for: which character a trace gave it says nothing."""
+    """A digest of everything that decides what runs; two runs with the same one are the same. Lines, sites, comments and layout do not
+    count, and an unknown piece of text counts by what it stands for: which character a trace gave it says nothing."""
     observed: dict[str, object] = {
         "outcome": run.outcome,
         "launcher": run.launcher,
         "recipe": run.recipe_argument,
-        "text": shown(run.text.text, holes) if run.text is not None else None,
-        "cluster": shown(run.cluster.text, holes) if run.cluster is not None else None,
+        "text": meaning(shown(run.text.text, holes)) if run.text is not None else None,
+        "cluster": meaning(shown(run.cluster.text, holes)) if run.cluster is not None else None,
         "script": run.script,
         "argv": run.argv,
         "servers": [[server.role, server.engine, _values(server.flags), _values(server.env), server.argv] for server in run.servers],
@@ -285,6 +286,15 @@ def digest(run: Run, holes: Holes) -> str:
     }
     text = json.dumps(observed, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@lru_cache(maxsize=4096)
+def meaning(text: str) -> str:
+    """What the reader of a YAML text gets, whatever its layout and comments; the text itself where it is not YAML."""
+    document = document_of(text)
+    if document.root is None or document.problems or document.duplicates:
+        return text
+    return json.dumps(plain(document.root), ensure_ascii=False, default=str)
 
 
 def _values(settings: Mapping[str, Setting]) -> dict[str, object]:

@@ -34,3 +34,12 @@ def test_what_an_unknown_piece_stands_for_counts():
     one, one_holes = text_with("job id")
     other, other_holes = text_with("output of date")
     assert digest(replace(RUN, text=one), one_holes) != digest(replace(RUN, text=other), other_holes)
+
+
+def test_comments_and_layout_do_not_count():
+    origins = (LineOrigin(None),) * 4
+    one = FileText("a: 1\nb: [2, 3]\n", origins[:2])
+    other = FileText("# why\na: 1\n\nb: [2,   3]\n", origins)
+    changed = FileText("a: 1\nb: [2, 4]\n", origins[:2])
+    digests = [digest(replace(RUN, text=text), Holes()) for text in (one, other, changed)]
+    assert digests[0] == digests[1] != digests[2]
