@@ -119,13 +119,17 @@ class Context:
         """Whether runs were made and one of them could not be followed to its end."""
         return "runs" in self.__dict__ and any(run.outcome == "unknown" for run in self.runs)
 
+    def data(self, path: str) -> bytes:
+        """The content of a file; empty where it cannot be read."""
+        try:
+            return self.tree.read(path)
+        except TreeError:
+            return b""
+
     def lines(self, path: str) -> list[str]:
         """The lines of a file, undecodable bytes replaced; empty where it cannot be read."""
         if path not in self._lines:
-            try:
-                text = self.tree.read(path).decode("utf-8", "replace")
-            except TreeError:
-                text = ""
+            text = self.data(path).decode("utf-8", "replace")
             self._lines[path] = [line.removesuffix("\r") for line in text.split("\n")]
         return self._lines[path]
 

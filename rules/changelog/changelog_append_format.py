@@ -43,7 +43,7 @@ def check(context: Context) -> Iterator[Finding]:
     added = added_entries(base.bench, context.bench)
     if not added:
         return
-    lines = context.tree.read(path).decode("utf-8", "replace").split("\n")
+    lines = context.data(path).decode("utf-8", "replace").split("\n")
     entries = context.bench.changelog.entries
     for entry in added:
         if entry.index == 0 or entries[entry.index - 1].site.line >= entry.site.line:

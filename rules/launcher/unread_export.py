@@ -87,7 +87,7 @@ def _unread(context: Context, names: set[str], given: dict[str, list[Site]]) -> 
     left = {name: name.encode() for name in sorted(names)}
     for path in context.tree.paths():
         if left and not path.endswith((".md", ".png", ".svg", ".csv", ".lock", ".ipynb", ".parquet")) and not context.tree.is_link(path):
-            data = context.tree.read(path)
+            data = context.data(path)
             for name in [name for name, word in left.items() if word in data]:
                 if _mentions(context, path, name, places[name]):
                     del left[name]

@@ -26,7 +26,7 @@ from reviewbot.engine.context import Context
 from reviewbot.engine.model import Finding, Level, Rule
 from reviewbot.engine.shell_facts import Facts, declared, facts_of, first_word, prefixes, words
 
-RULE = Rule("unset-variable", Level.WARNING, frozenset({"documents"}))
+RULE = Rule("unset-variable", Level.WARNING, frozenset({"documents", "bench"}))
 
 _GIVEN = re.compile(
     r"(?:SLURM\w*|SBATCH|SALLOC|GITHUB|RUNNER|ACTIONS|BASH|XDG|CONDA|CUDA|NVIDIA|ROCR|HIP|ROCM|ENROOT|PYXIS|OMPI|PMIX?|HF|AWS|LC|SSH|DBUS|SUDO|SRT)_\w+|"
@@ -137,7 +137,8 @@ def _sourced(script: _Script, scripts: dict[str, _Script], depth: int = 4) -> se
 
 
 def _words(context: Context) -> set[str]:
-    """All words in capitals of workflows, masters, recipes and Python files."""
+    """All words in capitals of workflows, masters, recipes and Python files, and what jobs are given where no workflow says it."""
     paths = {*context.documents.paths("yaml"), *context.documents.paths("python")}
     pattern = re.compile(rb"[A-Z][A-Z0-9_]+")
-    return {word.decode() for path in sorted(paths) for word in set(pattern.findall(context.tree.read(path)))}
+    given = {name for job in context.bench.jobs() for name in (*job.environment, *job.unknown)}
+    return given.union(word.decode() for path in sorted(paths) for word in set(pattern.findall(context.data(path))))
