@@ -60,6 +60,9 @@ def main(argv: Sequence[str] | None = None, parts: Parts | None = None) -> int:
         return _run(arguments, parts)
     except UsageError as error:
         return _fail(str(error), USAGE)
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except KeyboardInterrupt:
         return _fail("interrupted", INCOMPLETE)
     except Exception as error:

@@ -325,12 +325,26 @@ def _walk(root: str) -> list[str]:
         folders[:] = [
             name
             for name in folders
-            if name not in _SKIPPED and name not in links and not os.path.exists(os.path.join(folder, name, "pyvenv.cfg"))
+            if name not in _SKIPPED and name not in links and not _kept_out(os.path.join(folder, name))
         ]
         relative = os.path.relpath(folder, root)
         prefix = "" if relative == "." else relative.replace(os.sep, "/") + "/"
         found.extend(prefix + name for name in [*files, *links] if name != ".git")
     return sorted(found)
+
+
+def _kept_out(folder: str) -> bool:
+    """Whether a folder is a virtual environment, or says itself that all of it is to be ignored."""
+    if os.path.exists(os.path.join(folder, "pyvenv.cfg")):
+        return True
+    path = os.path.join(folder, ".gitignore")
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(100).strip() == b"*"
+    except OSError:
+        return False
 
 
 class _Objects(_Listed):

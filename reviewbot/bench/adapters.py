@@ -81,8 +81,10 @@ def _detect_inferencex(source: Source, given: Given) -> Layout | None:
 def _is_master(source: Source, path: str) -> bool:
     document = source.yaml(path)
     root = None if document is None else document.root
-    if not isinstance(root, MappingNode):
-        return document is not None and bool(document.problems)  # a broken master is still one
+    if not isinstance(root, MappingNode) or (
+        document is not None and any(problem.fatal or problem.code == "yaml-syntax" for problem in document.problems)
+    ):
+        return True  # a broken master is still one: its name says so
     return any(
         isinstance(entry.value, MappingNode) and ("scenarios" in entry.value.index() or "seq-len-configs" in entry.value.index())
         for _, entry in root.items()

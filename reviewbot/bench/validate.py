@@ -27,7 +27,7 @@ from reviewbot.bench.variants import (
 from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence
 from reviewbot.documents.positions import Span
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
+SCHEMAS = Path(__file__).parent.parent / "schemas"
 RECIPE_SCHEMAS = {1: "srt-recipe-v1", 2: "srt-recipe-v2"}
 
 _TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)")

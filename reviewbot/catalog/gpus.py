@@ -57,12 +57,13 @@ def all_gpus() -> Mapping[str, Gpu]:
 
 def find_gpu(text: str) -> Gpu | None:
     """The GPU that ``text`` names: ``B200``, ``cluster:b200-dgxc``, ``RTX PRO 6000``; ``None`` where it names none."""
-    squeezed = re.sub(r"[^a-z0-9]", "", text.lower().rsplit(":", 1)[-1])
+    label = text.lower().rsplit(":", 1)[-1].strip()
     best: Gpu | None = None
     longest = 0
     for gpu in all_gpus().values():
         for name in (gpu.name, *gpu.aliases):
             key = re.sub(r"[^a-z0-9]", "", name)
-            if squeezed.startswith(key) and len(key) > longest:
+            whole = r"[^a-z0-9]*".join(key) + r"(?![a-z0-9])"  # not the beginning of another name
+            if len(key) > longest and re.match(whole, label):
                 best, longest = gpu, len(key)
     return best

@@ -20,6 +20,9 @@ def make_snapshot(tree: Tree, root: Path, live: bool, folder: Path) -> Path:
     digest = hashlib.sha256()
     try:
         aside.mkdir(parents=True)
+        ignored = folder / ".gitignore"  # what a sweep writes is no part of the repository, and must not be copied by the next one
+        if not ignored.exists():
+            ignored.write_text("*\n", "utf-8")
         for path in tree.paths():
             target = aside / path
             target.parent.mkdir(parents=True, exist_ok=True)

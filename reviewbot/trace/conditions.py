@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from reviewbot.documents.shell_syntax import TestAnd, TestBinary, TestExpr, TestNot, TestOr, TestUnary, TestWord
 from reviewbot.trace import arithmetic
 from reviewbot.trace.text import patterns
+from reviewbot.trace.text.regex import compile_regex
 from reviewbot.trace.values import HOLE, is_known
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _regex(source: str) -> re.Pattern[str] | None:
 def _regex_match(sh: Evaluator, value: str, source: str) -> bool | None:
     if not is_known(source):
         return None
-    regex = _regex(source)
+    regex = _regex(source) if compile_regex(source, "ere") is not None else None
     if regex is None:
         return None
     plain = value

@@ -394,6 +394,12 @@ def _answer(value: str, pattern: str, extglob: bool, ignore_case: bool, known: t
     return answers.pop() if len(answers) == 1 else None
 
 
+def _slow(pattern: str, value: str) -> bool:
+    """Whether an engine that goes back may take too long: every star is a loop inside the loops of those before it."""
+    stars = pattern.count("*")
+    return (stars > 3 and len(value) > 40) or (stars > 1 and len(value) > 5_000)
+
+
 def matches(value: str, pattern: str, holes: Holes | None = None, *, extglob: bool = True, ignore_case: bool = False) -> bool | None:
     """Whether the whole ``value`` matches ``pattern``; ``None`` where that depends on a hole (or on nested ``!()``).
 
@@ -407,6 +413,8 @@ def matches(value: str, pattern: str, holes: Holes | None = None, *, extglob: bo
         return None
     if is_known(pattern):
         if is_known(value):
+            if _slow(pattern, value) and _plain(pattern, extglob):
+                return _answer(value, pattern, extglob, ignore_case, ())
             return regex_of(pattern, extglob, ignore_case).fullmatch(value) is not None
         if not _plain(pattern, extglob):
             return None
@@ -507,6 +515,8 @@ def replace(
             return value[: len(value) - len(only)] + replacement if value.endswith(only) else value
     nodes = _parse(pattern, extglob)
     if not is_known(pattern) or _has_not(nodes):
+        return None
+    if _slow(pattern, value):
         return None
     expression = regex_of(pattern, extglob, ignore_case)
     if not is_known(value):
