@@ -90,6 +90,9 @@ def test_install(python: Path, source: Path, editable: bool, tmp_path: Path):
     program = python.parent / "reviewbot"
     assert run(program, "--version", cwd=tmp_path) == "reviewbot 0.1.0\n"
     assert "unparsable-file" in run(program, "rules", cwd=tmp_path)
+    checked = run(program, "-C", ROOT / "fixtures" / "demo", "check", "--no-cache", "--fail-on", "never", cwd=tmp_path)
+    assert checked == (ROOT / "fixtures" / "demo" / "expected.txt").read_text("utf-8")
+    assert "TP" in run(program, "fit", "kimi-k3", "--gpu", "b300", "--engine", "vllm", cwd=tmp_path)
     code = "import reviewbot.rules, reviewbot.settings as s; s.settings_schema(); print(reviewbot.__file__)"
     where = run(python, "-c", code, cwd=tmp_path)
     assert where.startswith(str(source)) is editable
