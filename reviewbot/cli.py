@@ -237,6 +237,8 @@ def _check(arguments: argparse.Namespace, parts: Parts, progress: Progress) -> i
     tree = session.tree(arguments.head)
     context = session.context(arguments.head)
     report = Report(shown, known, context.lines, _resolver(tree), result.incomplete, result.ignored, compared)
+    if not any(path.endswith((".yaml", ".yml", ".sh")) for path in tree.paths()):
+        sys.stderr.write(f"reviewbot: nothing to check in {session.root}: there are no masters, recipes, launchers or workflows\n")
     _write(_rendered(report, arguments.format))
     return _status(report, arguments.fail_on or session.settings.fail_on)
 

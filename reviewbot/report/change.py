@@ -289,8 +289,11 @@ def _verdict_line(verdict: Verdict) -> str:
 def _cost_line(cost: Cost) -> str:
     evals = sum(one.evals for one in cost.points)
     jobs = sum(one.jobs for one in cost.points)
-    unknown = f"; of {counted(len(cost.unknown), 'point')} GPUs or time limit are not known" if cost.unknown else ""
-    return f"At most {cost.gpu_hours:.0f} GPU-hours: {counted(jobs, 'job')} and {counted(evals, 'eval')}{unknown}."
+    size = f"{counted(jobs, 'job')} and {counted(evals, 'eval')}"
+    if not cost.unknown:
+        return f"At most {cost.gpu_hours:.0f} GPU-hours: {size}."
+    unknown = f"the GPUs or the time limit of {counted(len(cost.unknown), 'point')} are not known"
+    return f"{size}; {unknown}, the others take at most {cost.gpu_hours:.0f} GPU-hours." if cost.gpu_hours else f"{size}; {unknown}."
 
 
 def _reach_blocks(found: ReachReport) -> Iterator[Block]:
