@@ -596,6 +596,7 @@ def _session(
                 line = session.settings.lines.get(("rules", name), 1)
                 advice = f"; the nearest is {close}" if close else ""
                 raise SettingsError(session.settings.path, line, f"there is no rule {name!r}{advice}")
+        _check_profile(session)
         session.tree(arguments.head)
         if revision is not None:
             session.tree(revision)
@@ -621,6 +622,20 @@ def _root(arguments: argparse.Namespace) -> Path:
     if not root.is_dir():
         raise UsageError(f"{arguments.directory} is not a folder")
     return find_root(root) if arguments.directory is None else root
+
+
+def _check_profile(session: Session) -> None:
+    """Raises ``SettingsError`` where the settings name a layout that is not built in."""
+    from reviewbot.bench.adapters import ADAPTERS
+    from reviewbot.engine.registry import nearest
+    from reviewbot.settings import SettingsError
+
+    profile = session.settings.profile
+    known = [adapter.name for adapter in ADAPTERS]
+    if profile is not None and profile not in known:
+        close = nearest(profile, known)
+        advice = f"; the nearest is {close}" if close else f"; there are {', '.join(known)}"
+        raise SettingsError(session.settings.path, session.settings.lines.get(("profile",), 1), f"there is no profile {profile!r}{advice}")
 
 
 def _known_rules() -> dict[str, RuleModule]:

@@ -209,3 +209,9 @@ def test_a_closed_pipe_is_no_error():
 def test_version():
     done = subprocess.run([sys.executable, "-m", "reviewbot", "--version"], capture_output=True, text=True, env=environment())
     assert (done.returncode, done.stdout) == (0, "reviewbot 0.1.0\n")
+
+
+def test_an_unknown_profile_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / ".reviewbot.yaml").write_text("fail-on: note\nprofile: inferencex-2026\n", "utf-8")
+    assert main(["-C", str(tmp_path), "check", "--no-cache"]) == 2
+    assert capsys.readouterr().err == "reviewbot: .reviewbot.yaml:2: there is no profile 'inferencex-2026'; the nearest is inferencex-2026-08\n"
