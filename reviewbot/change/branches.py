@@ -6,20 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reviewbot.documents.shell_syntax import (
-    AndOr,
-    ArithFor,
-    Background,
     Block,
     Case,
-    For,
     Function,
     Group,
     If,
-    Pipeline,
     Script,
-    Statement,
     Subshell,
-    While,
+    blocks,
 )  # fmt: skip
 
 
@@ -59,11 +53,11 @@ def statement_at(script: Script, line: int) -> int | None:
     around = [start for start, end in statements if start <= line <= end]
     if around:
         innermost = max(around)
-        return innermost if innermost == line or not _has_inner(statements, innermost, line) else _next(statements, line) or innermost
+        return innermost if innermost == line or not _hasblocks(statements, innermost, line) else _next(statements, line) or innermost
     return _next(statements, line)
 
 
-def _has_inner(statements: Sequence[tuple[int, int]], start: int, line: int) -> bool:
+def _hasblocks(statements: Sequence[tuple[int, int]], start: int, line: int) -> bool:
     """Whether a line between statements of a compound is blank, a comment or a word like ``then``: the statement below it counts."""
     end = max(last for first, last in statements if first == start)
     return any(start < first for first, _ in statements if line < first <= end)
@@ -76,32 +70,8 @@ def _next(statements: Sequence[tuple[int, int]], line: int) -> int | None:
 def _statements(block: Block) -> Iterator[tuple[int, int]]:
     for statement in block:
         yield statement.line, statement.end_line
-        for inner in _inner(statement):
+        for inner in blocks(statement):
             yield from _statements(inner)
-
-
-def _inner(statement: Statement) -> Iterator[Block]:
-    if isinstance(statement, If):
-        for condition, body in statement.arms:
-            yield condition
-            yield body
-        if statement.otherwise:
-            yield statement.otherwise
-    elif isinstance(statement, Case):
-        yield from (arm.body for arm in statement.arms)
-    elif isinstance(statement, While):
-        yield statement.condition
-        yield statement.body
-    elif isinstance(statement, (For, ArithFor, Group, Subshell)):
-        yield statement.body
-    elif isinstance(statement, Function):
-        yield (statement.body,)
-    elif isinstance(statement, Background):
-        yield (statement.statement,)
-    elif isinstance(statement, Pipeline):
-        yield statement.parts
-    elif isinstance(statement, AndOr):
-        yield (statement.first, *(item for _, item in statement.rest))
 
 
 def _of_block(block: Block, above: tuple[Condition, ...], lines: Sequence[str]) -> Iterator[Branch]:
@@ -125,7 +95,7 @@ def _of_block(block: Block, above: tuple[Condition, ...], lines: Sequence[str]) 
             yield Branch(statement.line, statement.end_line, first, (*above, condition))
             yield from _of_block((statement.body,), (*above, condition), lines)
         else:
-            for inner in _inner(statement):
+            for inner in blocks(statement):
                 yield from _of_block(inner, above, lines)
 
 

@@ -11,6 +11,7 @@ not UTF-8 are kept by ``surrogateescape``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Union
 
@@ -399,3 +400,28 @@ class Script:
     comments: tuple[Comment, ...]
     problems: tuple[Problem, ...]
     text: str
+
+
+def blocks(statement: Statement) -> Iterator[Block]:
+    """The blocks of a compound statement, in their order."""
+    if isinstance(statement, If):
+        for condition, body in statement.arms:
+            yield condition
+            yield body
+        if statement.otherwise:
+            yield statement.otherwise
+    elif isinstance(statement, Case):
+        yield from (arm.body for arm in statement.arms)
+    elif isinstance(statement, While):
+        yield statement.condition
+        yield statement.body
+    elif isinstance(statement, (For, ArithFor, Group, Subshell)):
+        yield statement.body
+    elif isinstance(statement, Function):
+        yield (statement.body,)
+    elif isinstance(statement, Background):
+        yield (statement.statement,)
+    elif isinstance(statement, Pipeline):
+        yield statement.parts
+    elif isinstance(statement, AndOr):
+        yield (statement.first, *(item for _, item in statement.rest))

@@ -8,31 +8,24 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 
 from reviewbot.documents.shell_syntax import (
-    AndOr,
-    ArithFor,
     ArithName,
     ArithOp,
     Assignment,
-    Background,
     Block,
     Case,
     Declaration,
     For,
-    Function,
-    Group,
     If,
     Literal,
     Parameter,
-    Pipeline,
     ProcessSubstitution,
     Script,
     Simple,
     Statement,
-    Subshell,
     Substitution,
     TestUnary,
-    While,
     Word,
+    blocks,
 )  # fmt: skip
 
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
@@ -205,31 +198,6 @@ def declared(facts: Facts) -> set[str]:
         for item in placed.statement.items
         if isinstance(item, Word)
     }
-
-
-def blocks(statement: Statement) -> Iterator[Block]:
-    """The blocks of a compound statement, in their order."""
-    if isinstance(statement, If):
-        for condition, body in statement.arms:
-            yield condition
-            yield body
-        if statement.otherwise:
-            yield statement.otherwise
-    elif isinstance(statement, Case):
-        yield from (arm.body for arm in statement.arms)
-    elif isinstance(statement, While):
-        yield statement.condition
-        yield statement.body
-    elif isinstance(statement, (For, ArithFor, Group, Subshell)):
-        yield statement.body
-    elif isinstance(statement, Function):
-        yield (statement.body,)
-    elif isinstance(statement, Background):
-        yield (statement.statement,)
-    elif isinstance(statement, Pipeline):
-        yield statement.parts
-    elif isinstance(statement, AndOr):
-        yield (statement.first, *(item for _, item in statement.rest))
 
 
 def _placed(block: Block, around: tuple[Statement, ...]) -> Iterator[Placed]:

@@ -16,25 +16,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, Union
 
+from reviewbot.trace.text.patterns import CLASSES
 from reviewbot.trace.values import HOLE, is_known
 
 Kind = Literal["bre", "ere", "pcre", "sed-bre", "sed-ere"]
 
 _HOLES = "\U000f0000-\U000ffffd"
-_CLASSES = {
-    "alpha": "a-zA-Z",
-    "digit": "0-9",
-    "alnum": "a-zA-Z0-9",
-    "upper": "A-Z",
-    "lower": "a-z",
-    "space": " \\t\\n\\r\\f\\v",
-    "blank": " \\t",
-    "punct": "!-/:-@\\[-`{-~",
-    "print": " -~",
-    "graph": "!-~",
-    "cntrl": "\\x00-\\x1f\\x7f",
-    "xdigit": "0-9A-Fa-f",
-}
+_CLASSES = {name: members for name, members in CLASSES.items() if name != "word"}  # which only patterns have
 _ESCAPED_SETS = {
     "w": "[A-Za-z0-9_]",
     "W": f"[^A-Za-z0-9_{_HOLES}]",
