@@ -37,12 +37,10 @@ _GIVEN_BY_SYSTEM = re.compile(
 def check(context: Context) -> Iterator[Finding]:
     required: dict[str, list[Site]] = {}
     own: dict[str, set[str]] = {}
-    for path in context.documents.paths("shell"):
-        facts = facts_of(context.documents.shell(path))
-        for name, word in required_names(facts).items():
-            if not _GIVEN_BY_SYSTEM.match(name):
-                required.setdefault(name, []).append(Site(path, word.line))
-        own[_top(path)] = own.get(_top(path), set()) | {one.name for one in facts.assigned}
+    for path, (asked, assigned) in context.surveyed(RULE):
+        for name, line in asked:
+            required.setdefault(name, []).append(Site(path, line))
+        own.setdefault(_top(path), set()).update(assigned)
     near = {name: {_top(site.path) for site in sites} for name, sites in required.items()}
     wanted = {name for name in required if not any(name in own[top] for top in near[name] | {"runners"} if top in own)}
     for name in sorted(wanted - _mentioned(context, wanted, near)):
@@ -64,6 +62,14 @@ def check(context: Context) -> Iterator[Finding]:
 
 def _top(path: str) -> str:
     return path.partition("/")[0]
+
+
+def survey(context: Context) -> Iterator[object]:
+    """The names that a script requires, with lines, and those that it assigns."""
+    for path in context.documents.paths("shell"):
+        facts = facts_of(context.documents.shell(path))
+        asked = [[name, word.line] for name, word in required_names(facts).items() if not _GIVEN_BY_SYSTEM.match(name)]
+        yield [asked, sorted({one.name for one in facts.assigned})]
 
 
 def _mentioned(context: Context, names: set[str], near: dict[str, set[str]]) -> set[str]:
