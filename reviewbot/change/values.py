@@ -23,7 +23,6 @@ from reviewbot.runs.unseen import exported, programs, unseen_steps
 from reviewbot.trace.files import FileText
 
 UNKNOWN = "\u27e8unknown\u27e9"
-_MOST_SHOWN = 2_000  # characters of one value
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +166,3 @@ def _leaves(node: Node, name: str, text: FileText, depth: int) -> Iterator[tuple
         shown = " ".join(_plain(item.value) for item in node.items if isinstance(item, Scalar)) if isinstance(node, Sequence) else ""
         shown = _plain(node.value) if isinstance(node, Scalar) else shown
         yield name, Effective(shown, True, (), text, node.span.line)
-
-
-def shortened(text: str) -> str:
-    """A value as a report shows it."""
-    return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."

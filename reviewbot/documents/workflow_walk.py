@@ -17,7 +17,7 @@ from reviewbot.documents.expressions import (
     parse_expression,
     split_template,
 )
-from reviewbot.documents.nodes import Mapping, Node, Scalar, Sequence
+from reviewbot.documents.nodes import Node, Scalar, Sequence
 from reviewbot.documents.workflow import Workflow, run_text
 
 _ALL = frozenset({"github", "needs", "strategy", "matrix", "job", "runner", "env", "vars", "secrets", "steps", "inputs"})
@@ -182,16 +182,3 @@ def calls_in(expression: Expression) -> Iterator[tuple[str, int]]:
             pending.append(node.object)
             if node.index is not None:
                 pending.append(node.index)
-
-
-def entry_of(workflow: Workflow, path: tuple[str, ...]) -> Node | None:
-    """The node at a path of texts."""
-    node: Node | None = workflow.document.root
-    for name in path:
-        if isinstance(node, Mapping):
-            node = node.get(name)
-        elif isinstance(node, Sequence) and name.isdigit() and int(name) < len(node.items):
-            node = node.items[int(name)]
-        else:
-            return None
-    return node

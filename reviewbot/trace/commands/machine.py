@@ -106,10 +106,6 @@ def tar(invocation: Invocation) -> Outcome:
     return Outcome(0)
 
 
-def gzip(invocation: Invocation) -> Outcome:
-    raise NotKnown
-
-
 def findmnt(invocation: Invocation) -> Outcome:
     return Outcome(None, invocation.shell.hole(label(invocation), invocation.site))
 

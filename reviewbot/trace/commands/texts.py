@@ -779,7 +779,3 @@ def digest(algorithm: str) -> Callable[[Invocation], Outcome]:
         return Outcome(1 if missing else 0, join_lines(out))
 
     return command
-
-
-def numfmt(invocation: Invocation) -> Outcome:
-    raise NotKnown
